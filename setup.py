@@ -1,0 +1,46 @@
+"""Compiles the hot rooms of the package with mypyc; without a C compiler, installs them as they are."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.build_ext import build_ext
+
+COMPILED = ("kernel", "problems", "parts", "algorithms", "sim")
+INTERPRETED = ("sim/scenario.py", "sim/result.py", "sim/simulate.py")  # run once per run, not per event
+NOTICE = "congenial: not compiled ({}); the package works, but simulates and checks several times slower"
+
+
+class BuildIfPossible(build_ext):
+    def run(self) -> None:
+        try:
+            super().run()
+        except Exception as error:
+            print(NOTICE.format(error), file=sys.stderr)
+            self.extensions = []
+
+    def copy_extensions_to_source(self) -> None:
+        if self.extensions:
+            super().copy_extensions_to_source()
+
+
+def extensions() -> list[object]:
+    if os.environ.get("CONGENIAL_PURE"):
+        print(NOTICE.format("CONGENIAL_PURE is set"), file=sys.stderr)
+        return []
+    package = Path("src/congenial")
+    sources = [path for room in COMPILED for path in sorted((package / room).rglob("*.py"))]
+    wanted = [str(path) for path in sources if str(path.relative_to(package)) not in INTERPRETED]
+    try:
+        from mypyc.build import mypycify
+
+        return list(mypycify(wanted, opt_level="3", debug_level="0"))
+    except (Exception, SystemExit) as error:
+        print(NOTICE.format(error), file=sys.stderr)
+        return []
+
+
+setup(ext_modules=extensions(), cmdclass={"build_ext": BuildIfPossible})

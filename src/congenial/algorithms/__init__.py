@@ -1,0 +1,1 @@
+"""The published algorithms, one file each; `catalogue` lists them."""

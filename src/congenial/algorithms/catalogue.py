@@ -1,0 +1,58 @@
+"""All algorithms by name, and how to find one: in the catalogue, or in a user's own file."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from difflib import get_close_matches
+from pathlib import Path
+
+from congenial.algorithms.permission.maekawa import Maekawa
+from congenial.algorithms.permission.ricart_agrawala import RicartAgrawala
+from congenial.algorithms.token.raymond_tree import RaymondTree
+from congenial.algorithms.token.suzuki_kasami import SuzukiKasami
+from congenial.algorithms.token.suzuki_kasami_bounded import SuzukiKasamiBounded
+from congenial.kernel.errors import ConfigError
+from congenial.kernel.node import Node
+
+ALGORITHMS: dict[str, type[Node]] = {
+    algorithm.spec.name: algorithm
+    for algorithm in (SuzukiKasami, SuzukiKasamiBounded, RaymondTree, RicartAgrawala, Maekawa)
+}
+
+
+def find_algorithm(name: str | type[Node]) -> type[Node]:
+    """The node class called `name`: a catalogue name, `path/to/file.py:ClassName`, or a class itself."""
+    if not isinstance(name, str):
+        return name
+    if name in ALGORITHMS:
+        return ALGORITHMS[name]
+    if ":" in name:
+        path, _, class_name = name.rpartition(":")
+        return load_class(Path(path), class_name)
+    near = get_close_matches(name, list(ALGORITHMS), 1, 0.5)
+    hint = f"did you mean {near[0]!r}?" if near else "`congenial list` names them"
+    raise ConfigError(f"unknown algorithm {name!r}: {hint} (or path/to/file.py:ClassName)")
+
+
+def load_class(path: Path, class_name: str) -> type[Node]:
+    """A node class from a Python file outside the package."""
+    if not path.is_file():
+        raise ConfigError(f"there is no file {path}")
+    module_name = f"congenial_user_{path.stem}"
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    if spec is None or spec.loader is None:
+        raise ConfigError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module  # dataclasses and pickles look their module up there
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ConfigError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from error
+    found: object = getattr(module, class_name, None)
+    if not isinstance(found, type) or not issubclass(found, Node):
+        classes = [name for name, thing in vars(module).items() if isinstance(thing, type) and issubclass(thing, Node)]
+        raise ConfigError(
+            f"{path} has no Node class {class_name!r}; it has: {', '.join(sorted(set(classes) - {'Node'})) or 'none'}"
+        )
+    return found

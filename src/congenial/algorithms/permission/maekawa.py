@@ -1,0 +1,198 @@
+"""Maekawa's algorithm: ask a quorum; its members each lock themselves for one request at a time.
+
+Any two quorums share a member, so two processes can never both have the locks of a whole quorum. Members serve
+requests by age (number, then id), and a member that is locked for a younger request than the oldest it knows of
+tries to get the lock back. To keep that from ending in a deadlock a request is told when it has lost (FAILED), and
+a process that has lost somewhere gives back (RELINQUISH) every lock it is asked for (INQUIRE).
+
+Maekawa 1985; Velazquez 1993, section 5. As published a request that led the queue and is overtaken there by an
+older one is not told that it failed, and the system can deadlock; like Sanders (1987) we tell it. A process's own
+lock is taken without messages. Channels must be FIFO: an INQUIRE may not overtake the LOCKED it is about. Added:
+fences, which travel with RELEASE and LOCKED.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mypy_extensions import mypyc_attr
+
+from congenial.kernel.message import Message
+from congenial.kernel.node import WAITING, Node
+from congenial.kernel.out import Out
+from congenial.kernel.problem import Groups
+from congenial.kernel.spec import Law, Option, Spec
+from congenial.parts.quorums.constructions import build_quorums
+from congenial.parts.quorums.system import Quorums
+from congenial.problems.mutex import MUTEX
+
+SPEC = Spec(
+    name="maekawa",
+    title="Maekawa",
+    problem=MUTEX,
+    reference="Maekawa 1985; Velazquez 1993, section 5",
+    fifo=True,
+    messages=Law("3*(q-1)", "5*q"),
+    size="1",
+    waiting=Law("2"),
+    sync_delay=Law("2"),
+    options=(Option("quorums", "auto", "plane, grid, majority, singleton or auto", build_quorums),),
+)
+
+
+@dataclass(frozen=True)
+class Request(Message):
+    number: int
+
+
+@dataclass(frozen=True)
+class Locked(Message):
+    fence: int
+
+
+@dataclass(frozen=True)
+class Failed(Message):
+    pass
+
+
+@dataclass(frozen=True)
+class Inquire(Message):
+    pass
+
+
+@dataclass(frozen=True)
+class Relinquish(Message):
+    pass
+
+
+@dataclass(frozen=True)
+class Release(Message):
+    fence: int
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Maekawa(Node):
+    spec: ClassVar[Spec] = SPEC
+
+    def __init__(self, me: int, n: int, quorums: Quorums) -> None:
+        super().__init__(me, n)
+        self.quorum = quorums.of(me)  #                                                  S_i
+        self.highest = 0  # number seen in any request
+        self.fence = 0  # the largest seen
+        # as one who asks
+        self.locks: list[int] = []  # members locked for me
+        self.lost: list[int] = []  # members at which an older request comes first
+        self.inquiries: list[int] = []  # members that want their lock back, and do not know yet if I can give it
+        # as a member of quorums
+        self.locked_for: tuple[int, int] | None = None  # the request I am locked for: (number, process)
+        self.queue: list[tuple[int, int]] = []  # the requests that wait for my lock, oldest first
+        self.inquired = False  # I have asked for my lock back
+
+    # -- one who asks ----------------------------------------------------------------------------------
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        self.highest += 1
+        request = Request(self.highest)
+        for member in self.quorum:
+            self._tell(member, request, out)
+
+    def release(self, out: Out) -> None:
+        self.leave()
+        self.locks = []
+        for member in self.quorum:
+            self._tell(member, Release(self.fence), out)
+
+    def _on_locked(self, member: int, fence: int, out: Out) -> None:
+        self.fence = max(self.fence, fence)
+        self.locks.append(member)
+        if member in self.lost:
+            self.lost.remove(member)
+        if len(self.locks) == len(self.quorum):
+            self.inquiries = []  # the answer to them is my RELEASE
+            self.fence += 1
+            self.enter(out, self.fence)
+
+    def _on_failed(self, member: int, out: Out) -> None:
+        self.lost.append(member)
+        self._give_back(out)
+
+    def _on_inquire(self, member: int, out: Out) -> None:
+        if self.phase == WAITING and member in self.locks:  # else my RELEASE is on its way
+            self.inquiries.append(member)
+            if self.lost:
+                self._give_back(out)
+
+    def _give_back(self, out: Out) -> None:
+        """Having lost somewhere, give up the locks that others want; each is then one more place where I lost."""
+        wanted = self.inquiries
+        self.inquiries = []
+        for member in wanted:
+            self.locks.remove(member)
+            self.lost.append(member)
+            self._tell(member, Relinquish(), out)
+
+    # -- a member of quorums ---------------------------------------------------------------------------
+
+    def _on_request(self, src: int, number: int, out: Out) -> None:
+        self.highest = max(self.highest, number)
+        request = (number, src)
+        holder = self.locked_for
+        if holder is None:
+            self._lock(request, out)
+            return
+        leader = self.queue[0] if self.queue else None
+        self.queue.append(request)
+        self.queue.sort()
+        if holder < request or (leader is not None and leader < request):
+            self._tell(src, Failed(), out)
+            return
+        if leader is not None and leader < holder:  # it had not lost so far; now it has
+            self._tell(leader[1], Failed(), out)
+        if not self.inquired:
+            self.inquired = True
+            self._tell(holder[1], Inquire(), out)
+
+    def _on_relinquish(self, src: int, out: Out) -> None:
+        holder = self.locked_for
+        assert holder is not None
+        self.queue.append(holder)
+        self.queue.sort()
+        self._lock(self.queue.pop(0), out)
+
+    def _on_release(self, src: int, fence: int, out: Out) -> None:
+        self.fence = max(self.fence, fence)
+        self.locked_for = None
+        if self.queue:
+            self._lock(self.queue.pop(0), out)
+
+    def _lock(self, request: tuple[int, int], out: Out) -> None:
+        self.locked_for = request
+        self.inquired = False
+        self._tell(request[1], Locked(self.fence), out)
+
+    # -- messages --------------------------------------------------------------------------------------
+
+    def _tell(self, dst: int, msg: Message, out: Out) -> None:
+        """Send a message, or hand it over if it is for this very process."""
+        if dst == self.me:
+            self.receive(dst, msg, out)
+        else:
+            out.send(dst, msg)
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        if isinstance(msg, Request):
+            self._on_request(src, msg.number, out)
+        elif isinstance(msg, Locked):
+            self._on_locked(src, msg.fence, out)
+        elif isinstance(msg, Failed):
+            self._on_failed(src, out)
+        elif isinstance(msg, Inquire):
+            self._on_inquire(src, out)
+        elif isinstance(msg, Relinquish) and self.locked_for is not None and self.locked_for[1] == src:
+            self._on_relinquish(src, out)
+        elif isinstance(msg, Release) and self.locked_for is not None and self.locked_for[1] == src:
+            self._on_release(src, msg.fence, out)
+        else:
+            raise self.unexpected(src, msg)

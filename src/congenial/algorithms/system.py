@@ -1,0 +1,47 @@
+"""A system: an algorithm made concrete for n processes, ready to be driven."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from congenial.kernel.errors import ConfigError
+from congenial.kernel.node import Node
+from congenial.kernel.problem import Problem
+from congenial.kernel.spec import Spec
+from congenial.problems.mutex import MUTEX
+
+
+class System:
+    """Makes the nodes of an algorithm. `options` are those of its `Spec`, as a user writes them."""
+
+    def __init__(self, algorithm: type[Node], n: int, options: Mapping[str, str] | None = None) -> None:
+        if n < 1:
+            raise ConfigError(f"a system needs at least one process, not {n}")
+        given = dict(options or {})
+        self.algorithm = algorithm
+        self.n = n
+        self.spec: Spec = algorithm.spec
+        self.problem: Problem = self.spec.problem or MUTEX
+        self.arguments: dict[str, object] = {}
+        self.sizes: dict[str, int] = {"n": n}  # the variables of the cost laws
+        for option in self.spec.options:
+            value = option.build(given.pop(option.name, option.default), n)
+            self.arguments[option.name] = value
+            if hasattr(value, "sizes"):
+                self.sizes.update(value.sizes())
+            elif option.variable and isinstance(value, int):
+                self.sizes[option.variable] = value
+        if given:
+            known = ", ".join([option.name for option in self.spec.options]) or "none"
+            raise ConfigError(f"{self.name} has no option {', '.join(sorted(given))} (it has: {known})")
+
+    @property
+    def name(self) -> str:
+        return self.spec.name if self.spec.problem is not None else self.algorithm.__name__
+
+    def node(self, process: int) -> Node:
+        node: Node = self.algorithm(process, self.n, **self.arguments)
+        return node
+
+    def nodes(self) -> list[Node]:
+        return [self.node(process) for process in range(self.n)]

@@ -1,0 +1,1 @@
+"""Mutual exclusion by a token: who holds it may enter."""

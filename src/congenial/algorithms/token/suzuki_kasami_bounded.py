@@ -1,0 +1,95 @@
+"""Suzuki and Kasami's algorithm with bounded numbers.
+
+The requests of a process are numbered in rounds 1..L, and after L comes 1 again. Before a process may begin a new
+round, no request of the old one may be under way any more, or an old number would pass for a new one. So everyone
+counts the requests it gets from a process; the one that has had all L of a round acknowledges the round, and the
+process begins the next with the last acknowledgement. That is n-1 messages more for L requests: L*n + (n-1).
+
+Suzuki & Kasami 1985 give this cost and "a fixed L >= 2" (Velazquez 1993, section 4, repeats both); how the rounds are
+kept apart is our reconstruction. It needs no order of messages. L >= 2 because a last request L must never look
+like the successor of a served L.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from mypy_extensions import mypyc_attr
+
+from congenial.algorithms.token import suzuki_kasami
+from congenial.algorithms.token.suzuki_kasami import SuzukiKasami
+from congenial.kernel.errors import ConfigError
+from congenial.kernel.message import Message
+from congenial.kernel.out import Out
+from congenial.kernel.spec import Law, Option, Spec
+
+
+def build_round(text: str, n: int) -> int:
+    try:
+        length = int(text)
+    except ValueError:
+        raise ConfigError(f"round must be a whole number, not {text!r}") from None
+    if length < 2:
+        raise ConfigError(f"a round must have at least 2 requests, not {length}")
+    return length
+
+
+SPEC = replace(
+    suzuki_kasami.SPEC,
+    name="suzuki-kasami-bounded",
+    title="Suzuki-Kasami, bounded",
+    messages=Law("0", "n + (n-1)/L"),
+    waiting=Law("0", "2"),
+    options=(Option("round", "8", "requests of a process before its numbers start again", build_round, "L"),),
+)
+
+
+@dataclass(frozen=True)
+class RoundReceived(Message):
+    pass
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class SuzukiKasamiBounded(SuzukiKasami):
+    spec: ClassVar[Spec] = SPEC
+
+    def __init__(self, me: int, n: int, round: int) -> None:
+        super().__init__(me, n)
+        self.round = round  #                                                          L
+        self.received = [0] * n  # requests had from each process in its present round
+        self.unacknowledged = 0  # processes that may still miss requests of my old round
+        self.postponed = False  # I want to ask, once they have all
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        if isinstance(msg, RoundReceived):
+            self.unacknowledged -= 1
+            if self.unacknowledged == 0 and self.postponed:
+                self.postponed = False
+                self._ask(out)
+        else:
+            super().receive(src, msg, out)
+
+    def _ask(self, out: Out) -> None:
+        if self.unacknowledged:
+            self.postponed = True
+            return
+        self.requested[self.me] = self._successor(self.requested[self.me])
+        if self.requested[self.me] == self.round:
+            self.unacknowledged = self.n - 1
+        out.broadcast(suzuki_kasami.Request(self.requested[self.me]))
+
+    def _on_request(self, src: int, number: int, out: Out) -> None:
+        if self.received[src] == 0:
+            self.requested[src] = 0  # a new round: what is known of the old one no longer counts
+        self.received[src] += 1
+        super()._on_request(src, number, out)
+        if self.received[src] == self.round:
+            self.received[src] = 0
+            out.send(src, RoundReceived())
+
+    def _is_outstanding(self, process: int) -> bool:
+        return self.requested[process] == self._successor(self.served[process])
+
+    def _successor(self, number: int) -> int:
+        return number % self.round + 1

@@ -1,0 +1,1 @@
+"""The vocabulary in which algorithms are written: messages, nodes, and the way out of a node."""

@@ -1,0 +1,79 @@
+"""Messages: small frozen dataclasses, one per message of a paper.
+
+A message is plain immutable data: its fields are numbers, strings, booleans, None, or tuples of such.
+It never says who sent it: the driver does, as `src` of `Node.receive`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import Field, fields
+from typing import Any
+
+from mypy_extensions import mypyc_attr
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Message:
+    """Base of all messages. Subclasses are declared with `@dataclass(frozen=True)`."""
+
+
+def fields_of(kind: type) -> tuple[Field[Any], ...]:
+    """The declared fields of a class; one that declares none has none."""
+    return fields(kind) if hasattr(kind, "__dataclass_fields__") else ()
+
+
+def field_names(kind: type) -> tuple[str, ...]:
+    """The names of a message class's fields, in the order of declaration."""
+    return tuple([field.name for field in fields_of(kind)])
+
+
+def field_values(message: Message) -> dict[str, object]:
+    """The fields of one message, by name."""
+    return {name: getattr(message, name) for name in field_names(type(message))}
+
+
+def integers(value: object) -> int:
+    """How many integers a value carries (the papers' unit of message size).
+
+    A number, a truth value or a name is one integer, nothing (None) is none, a collection is the sum of
+    its members, and a message or record is the sum of its fields.
+    """
+    if isinstance(value, (int, float, str)):
+        return 1
+    if value is None:
+        return 0
+    total = 0
+    if isinstance(value, (tuple, list, set, frozenset)):
+        for member in value:
+            total += integers(member)
+    elif isinstance(value, dict):
+        for key, member in value.items():
+            total += integers(key) + integers(member)
+    else:
+        for name in field_names(type(value)):
+            total += integers(getattr(value, name))
+    return total
+
+
+SCALARS = ("int", "bool", "float", "str", int, bool, float, str)  # an annotation may be kept as text
+ROWS = ("tuple[int, ...]", tuple[int, ...])
+
+
+class Measure:
+    """Tells the size of messages of one class, from its annotations as far as they go."""
+
+    def __init__(self, kind: type[Message]) -> None:
+        declared = fields_of(kind)
+        self.scalars = len([field for field in declared if field.type in SCALARS])
+        self.rows = [field.name for field in declared if field.type in ROWS]
+        self.others = [field.name for field in declared if field.type not in SCALARS and field.type not in ROWS]
+        self.fixed = not self.rows and not self.others
+
+    def size(self, message: Message) -> int:
+        total = self.scalars
+        for name in self.rows:
+            row: tuple[int, ...] = getattr(message, name)
+            total += len(row)
+        for name in self.others:
+            total += integers(getattr(message, name))
+        return total

@@ -1,0 +1,100 @@
+"""`Node`: one process of a distributed algorithm, as a plain state machine.
+
+Write a subclass: its attributes are the process's state, its methods the steps. It does no I/O, reads no
+clock and draws no random numbers; everything it does to the world goes through the `Out` it is handed.
+Because of that the same class can be simulated, model-checked and put on a network.
+
+A node's attributes hold plain data only: numbers, strings, None, messages, and lists, tuples, sets and
+dicts of such (`congenial.kernel.state` copies, compares and stores them). Where an algorithm walks through
+a set or a dict it does so in sorted order, so that equal seeds give equal runs.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from mypy_extensions import mypyc_attr
+
+from congenial.kernel.errors import ContractError, UnexpectedMessage
+from congenial.kernel.message import Message
+from congenial.kernel.out import Out
+from congenial.kernel.problem import Groups
+from congenial.kernel.spec import UNSPECIFIED, Spec
+
+IDLE: Final = 0
+WAITING: Final = 1
+INSIDE: Final = 2
+PHASES: Final = ("idle", "waiting", "inside")
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Node:
+    """Process `me` of `n`; processes are numbered 0..n-1."""
+
+    spec: ClassVar[Spec] = UNSPECIFIED
+    durable: ClassVar[tuple[str, ...]] = ()  # the attributes that `Out.save` saves
+
+    def __init__(self, me: int, n: int) -> None:
+        self.me = me
+        self.n = n
+        self.phase = IDLE
+
+    # -- what the application does ---------------------------------------------------------------------
+
+    def request(self, groups: Groups, out: Out) -> None:
+        """The application asks to enter. Begin with `self.wait()`."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what a request does")
+
+    def release(self, out: Out) -> None:
+        """The application leaves. Begin with `self.leave()`."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what a release does")
+
+    # -- what the world does ---------------------------------------------------------------------------
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        """A message from `src` arrives. End the chain of cases with `raise self.unexpected(src, msg)`."""
+        raise self.unexpected(src, msg)
+
+    def on_timer(self, timer: int, out: Out) -> None:
+        """A timer set with `Out.set_timer` has run out."""
+        raise ContractError(f"{type(self).__name__} sets timers but has no on_timer")
+
+    def on_suspect(self, peer: int, out: Out) -> None:
+        """The failure detector believes that `peer` has crashed."""
+
+    def on_trust(self, peer: int, out: Out) -> None:
+        """The failure detector has taken its suspicion of `peer` back."""
+
+    def on_recover(self, out: Out) -> None:
+        """This process is up again after a crash: newly made, with its durable attributes restored."""
+
+    # -- the application's side of the story, kept here once -------------------------------------------
+
+    def wait(self) -> None:
+        """From idle to waiting."""
+        if self.phase != IDLE:
+            raise ContractError(f"process {self.me} asks to enter while it is {PHASES[self.phase]}")
+        self.phase = WAITING
+
+    def enter(self, out: Out, fence: int = 0, group: int = 0) -> None:
+        """From waiting to inside; `fence` grows from session to session (0: no fence is given)."""
+        if self.phase != WAITING:
+            raise ContractError(f"process {self.me} would enter while it is {PHASES[self.phase]}")
+        self.phase = INSIDE
+        out.enter(group, fence)
+
+    def leave(self) -> None:
+        """From inside to idle."""
+        if self.phase != INSIDE:
+            raise ContractError(f"process {self.me} would leave while it is {PHASES[self.phase]}")
+        self.phase = IDLE
+
+    def lose(self, out: Out) -> None:
+        """From inside to idle against the application's will."""
+        self.leave()
+        out.eject()
+
+    def unexpected(self, src: int, msg: Message) -> UnexpectedMessage:
+        return UnexpectedMessage(
+            f"process {self.me} ({PHASES[self.phase]}) cannot make sense of {msg!r} from process {src}"
+        )

@@ -1,0 +1,112 @@
+"""What a problem is: what may be asked, and who may be inside together.
+
+The problems themselves stand in `congenial.problems`; drivers know them only through `Problem`, and keep
+their books in an `Occupancy`, which is where safety is judged, for every problem and every driver.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from mypy_extensions import mypyc_attr
+
+from congenial.kernel.errors import ContractError, SafetyViolation
+
+Groups: TypeAlias = tuple[int, ...]
+"""What an application asks for: any one of these groups will do. Mutual exclusion ignores it."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Problem:
+    """A kind of exclusion. `groups` says whether requests name groups, `concurrent_entry` whether, with all
+    requests for one group, nobody may be kept waiting by somebody who stays inside."""
+
+    def __init__(self, name: str, groups: bool, concurrent_entry: bool) -> None:
+        self.name = name
+        self.groups = groups
+        self.concurrent_entry = concurrent_entry
+
+    def admits(self, inside: int, current: int, group: int) -> bool:
+        """May a process enter for `group` while `inside` processes are in, all of them for `current`?"""
+        raise NotImplementedError
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Occupancy:
+    """Who waits for what, who is inside, and whether that is allowed.
+
+    Every entry must have been asked for, be of a group that was asked for, and be compatible with all who are
+    inside. Fences, where an algorithm gives them, must grow: a session's first entry carries a larger fence
+    than every entry of earlier sessions.
+    """
+
+    def __init__(self, problem: Problem, n: int) -> None:
+        self.problem = problem
+        self.inside = 0  # how many
+        self.current = -1  # the group of the present session, or of the last one
+        self.waiting = 0  # how many
+        self.wants: list[Groups | None] = [None] * n  # what each waiting process asked for
+        self.holds: list[int] = [-1] * n  # the group each process inside has entered for
+        self.fence = 0  # the largest given so far
+        self.floor = 0  # what a fence of the present session must exceed
+
+    def ask(self, process: int, groups: Groups) -> None:
+        if self.wants[process] is not None or self.holds[process] >= 0:
+            raise ContractError(f"process {process} asks again before it has left")
+        self.wants[process] = groups
+        self.waiting += 1
+
+    def enter(self, process: int, group: int, fence: int) -> int:
+        """Record an entry and return its group; raise `SafetyViolation` if it must not be."""
+        wants = self.wants[process]
+        if wants is None:
+            raise SafetyViolation(f"process {process} enters without having asked")
+        if not self.problem.groups:
+            group = wants[0]
+        elif group not in wants:
+            raise SafetyViolation(f"process {process} enters group {group}, but asked for {listed(wants)}")
+        if not self.problem.admits(self.inside, self.current, group):
+            raise SafetyViolation(self._crowd(process, group))
+        if self.inside == 0:
+            self.floor = self.fence
+        if fence:
+            if fence <= self.floor:
+                raise SafetyViolation(
+                    f"process {process} enters with fence {fence}, not above {self.floor} of an earlier session"
+                )
+            self.fence = max(self.fence, fence)
+        self.wants[process] = None
+        self.waiting -= 1
+        self.holds[process] = group
+        self.inside += 1
+        self.current = group
+        return group
+
+    def leave(self, process: int) -> None:
+        if self.holds[process] < 0:
+            raise ContractError(f"process {process} leaves without being inside")
+        self.holds[process] = -1
+        self.inside -= 1
+
+    def crash(self, process: int) -> None:
+        """A crashed process neither waits nor holds."""
+        if self.wants[process] is not None:
+            self.wants[process] = None
+            self.waiting -= 1
+        elif self.holds[process] >= 0:
+            self.leave(process)
+
+    def waiters(self) -> list[int]:
+        return [process for process, wants in enumerate(self.wants) if wants is not None]
+
+    def _crowd(self, process: int, group: int) -> str:
+        holders = [holder for holder, held in enumerate(self.holds) if held >= 0]
+        verb = "is" if len(holders) == 1 else "are"
+        who = f"process{'' if len(holders) == 1 else 'es'} {listed(holders)} {verb} inside"
+        if self.problem.groups:
+            return f"process {process} enters group {group} while {who} for group {self.current}"
+        return f"process {process} enters while {who}"
+
+
+def listed(numbers: list[int] | Groups) -> str:
+    return ", ".join([str(number) for number in numbers])

@@ -1,0 +1,92 @@
+"""`Spec`: what a paper says of its algorithm in words, said in data.
+
+The table of `congenial list`, the tables in the docs and the tests of the cost laws are made from it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import ceil, floor, log2, sqrt
+
+from congenial.kernel.errors import ConfigError
+from congenial.kernel.problem import Problem
+
+LAW_VARIABLES = ("n", "k", "q", "D", "L", "m")
+LAW_FUNCTIONS: dict[str, Callable[..., float]] = {
+    "sqrt": sqrt,
+    "log2": log2,
+    "ceil": ceil,
+    "floor": floor,
+    "min": min,
+    "max": max,
+}
+
+
+class Law:
+    """A quantity's least and most value, each a formula over n (processes), k (entries at once), q (largest
+    quorum), D (diameter), L (entries per round of bounded numbers), m (groups).
+
+    >>> Law("0", "2*(n-1)").most_for({"n": 5})
+    8
+    """
+
+    def __init__(self, least: str, most: str | None = None) -> None:
+        self.least = least
+        self.most = least if most is None else most
+        for formula in (self.least, self.most):
+            names = {node.id for node in ast.walk(ast.parse(formula)) if isinstance(node, ast.Name)}
+            unknown = names - set(LAW_VARIABLES) - set(LAW_FUNCTIONS)
+            if unknown:
+                raise ConfigError(f"law {formula!r} uses {', '.join(sorted(unknown))}; known are {LAW_VARIABLES}")
+
+    def least_for(self, sizes: Mapping[str, int]) -> float:
+        return self._value(self.least, sizes)
+
+    def most_for(self, sizes: Mapping[str, int]) -> float:
+        return self._value(self.most, sizes)
+
+    def _value(self, formula: str, sizes: Mapping[str, int]) -> float:
+        value: float = eval(formula, {"__builtins__": {}, **LAW_FUNCTIONS}, dict(sizes))  # noqa: S307 (names vetted above)
+        return value
+
+    def __str__(self) -> str:
+        return self.most if self.least == self.most else f"{self.least} .. {self.most}"
+
+
+@dataclass(frozen=True)
+class Option:
+    """Something an algorithm must be told besides `me` and `n`, such as its quorums.
+
+    `build(text, n)` makes the value from what a user wrote; it becomes the keyword argument `name` of the
+    node's constructor. A number that the cost laws speak of names its `variable` there.
+    """
+
+    name: str
+    default: str
+    help: str
+    build: Callable[[str, int], object]
+    variable: str = ""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What is claimed of an algorithm."""
+
+    name: str
+    title: str
+    problem: Problem | None
+    reference: str = ""
+    fifo: bool = False  # needs channels that keep the order of messages
+    faults: str = "none"  # what it survives
+    messages: Law | None = None  # per entry
+    size: str = ""  # the largest message, in integers
+    waiting: Law | None = None  # hops from request to entry when nobody else asks
+    sync_delay: Law | None = None  # hops from one holder's exit to the next one's entry under load
+    concurrency: str = "1"  # how many can be inside together
+    options: tuple[Option, ...] = ()
+    flaws: tuple[str, ...] = ()  # what is known to be wrong with it
+
+
+UNSPECIFIED = Spec(name="unspecified", title="an algorithm without a spec", problem=None)

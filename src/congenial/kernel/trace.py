@@ -1,0 +1,165 @@
+"""The trace: one schema of events for the simulator, the checker and the network.
+
+A trace is a list of events, stored as NDJSON: one JSON object a line, in the order in which things happened.
+Every event has a time `t`, an `event` (one of `KINDS`) and the `node` where it happened. A sending or a
+delivery also has the other end (`peer`, absent for a broadcast), the message's number (`id`, which ties
+deliveries to their sending), its class (`message`) and its `fields`. A request has its `groups`, an entry its
+`group` and `fence`, a timer its number (`timer`).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TextIO
+
+from mypy_extensions import mypyc_attr
+
+from congenial.kernel.errors import ConfigError
+from congenial.kernel.message import Message, field_values
+from congenial.kernel.problem import Groups
+
+REQUEST: Final = "request"
+ENTER: Final = "enter"
+EXIT: Final = "exit"
+EJECT: Final = "eject"
+SEND: Final = "send"
+DELIVER: Final = "deliver"
+DROP: Final = "drop"
+TIMER: Final = "timer"
+CRASH: Final = "crash"
+RECOVER: Final = "recover"
+PAUSE: Final = "pause"
+RESUME: Final = "resume"
+SUSPECT: Final = "suspect"
+TRUST: Final = "trust"
+CUT: Final = "cut"
+HEAL: Final = "heal"
+KINDS: Final = (
+    REQUEST, ENTER, EXIT, EJECT, SEND, DELIVER, DROP, TIMER, CRASH, RECOVER, PAUSE, RESUME, SUSPECT, TRUST, CUT, HEAL,
+)  # fmt: skip
+
+TOLD: Final = {
+    EXIT: "leaves",
+    EJECT: "IS EJECTED",
+    CRASH: "CRASHES",
+    RECOVER: "recovers",
+    PAUSE: "stops",
+    RESUME: "goes on",
+}
+
+
+@dataclass(frozen=True)
+class Event:
+    """One line of a trace."""
+
+    t: float
+    event: str
+    node: int
+    peer: int = -1
+    id: int = -1
+    message: str = ""
+    fields: dict[str, object] | None = None
+    groups: Groups = ()
+    group: int = -1
+    fence: int = 0
+    timer: int = -1
+
+    def as_dict(self) -> dict[str, object]:
+        """The event without what does not apply to it."""
+        line: dict[str, object] = {"t": round(self.t, 9), "event": self.event, "node": self.node}
+        if self.peer >= 0:
+            line["peer"] = self.peer
+        if self.message:
+            line["id"] = self.id
+            line["message"] = self.message
+            line["fields"] = self.fields
+        if self.event == REQUEST:
+            line["groups"] = list(self.groups)
+        if self.event == ENTER:
+            line["group"] = self.group
+            line["fence"] = self.fence
+        if self.event == TIMER:
+            line["timer"] = self.timer
+        return line
+
+    def __str__(self) -> str:
+        """The event as a person would tell it."""
+        what = ", ".join([f"{name}={value}" for name, value in (self.fields or {}).items()])
+        message = f"{self.message}({what})"
+        when = f"{self.t:10.3f}  {self.node}"
+        if self.event == SEND:
+            return f"{when} sends {message} to {'everyone' if self.peer < 0 else self.peer}"
+        if self.event == DELIVER:
+            return f"{when} receives {message} from {self.peer}"
+        if self.event == DROP:
+            return f"{when} never receives {message} from {self.peer}"
+        if self.event == REQUEST:
+            return f"{when} asks to enter" + (f" {list(self.groups)}" if self.groups != (0,) else "")
+        if self.event == ENTER:
+            return f"{when} ENTERS" + (f" group {self.group}" if self.group else "")
+        if self.event == TIMER:
+            return f"{when} timer {self.timer} runs out"
+        if self.event in (SUSPECT, TRUST):
+            return f"{when} {self.event}s {self.peer}"
+        return f"{when} {TOLD.get(self.event, self.event)}"
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Trace:
+    """A trace kept in memory: all of it, or the last `keep` events."""
+
+    def __init__(self, keep: int = 0) -> None:
+        self.events: list[Event] = []
+        self.keep = keep
+
+    def record(self, event: Event) -> None:
+        self.events.append(event)
+        if self.keep and len(self.events) >= 2 * self.keep:
+            del self.events[: -self.keep]
+
+    def close(self) -> None:
+        """Nothing more will be recorded."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class TraceFile(Trace):
+    """A trace written to a file as it happens."""
+
+    def __init__(self, path: str | Path) -> None:
+        super().__init__()
+        try:
+            self.file: TextIO = open(path, "w", encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(f"cannot write the trace to {path}: {error.strerror}") from error
+
+    def record(self, event: Event) -> None:
+        self.file.write(json.dumps(event.as_dict(), separators=(",", ":")) + "\n")
+
+    def close(self) -> None:
+        self.file.close()
+
+
+def message_event(t: float, event: str, node: int, peer: int, number: int, message: Message) -> Event:
+    """An event about a message."""
+    return Event(t, event, node, peer, number, type(message).__name__, field_values(message))
+
+
+def read_trace(path: str | Path) -> list[Event]:
+    """The events of a trace file; `ConfigError` names the line that is none."""
+    events: list[Event] = []
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read the trace {path}: {error}") from error
+    for number, line in enumerate(lines, 1):
+        try:
+            data = json.loads(line)
+            if data["event"] not in KINDS:
+                raise ValueError(f"unknown event {data['event']!r}")
+            data["groups"] = tuple(data.get("groups", ()))
+            events.append(Event(**data))
+        except (ValueError, TypeError, KeyError) as error:
+            raise ConfigError(f"{path}, line {number}: not a trace event ({error})") from error
+    return events

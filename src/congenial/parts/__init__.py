@@ -1,0 +1,1 @@
+"""What algorithms are made of: quorum systems, trees, clocks."""

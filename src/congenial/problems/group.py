@@ -1,0 +1,18 @@
+"""Group mutual exclusion: processes inside together are all of one group (Joung 2000)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from congenial.kernel.problem import Problem
+
+
+class GroupMutex(Problem):
+    def __init__(self) -> None:
+        super().__init__("group", groups=True, concurrent_entry=True)
+
+    def admits(self, inside: int, current: int, group: int) -> bool:
+        return inside == 0 or group == current
+
+
+GROUP: Final = GroupMutex()

@@ -1,0 +1,18 @@
+"""Mutual exclusion: at most one process inside."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from congenial.kernel.problem import Problem
+
+
+class Mutex(Problem):
+    def __init__(self) -> None:
+        super().__init__("mutex", groups=False, concurrent_entry=False)
+
+    def admits(self, inside: int, current: int, group: int) -> bool:
+        return inside == 0
+
+
+MUTEX: Final = Mutex()

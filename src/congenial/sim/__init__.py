@@ -1,0 +1,1 @@
+"""The simulator: discrete-event runs of any algorithm, with faults and measurements."""

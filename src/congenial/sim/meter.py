@@ -1,0 +1,113 @@
+"""The meter: what is measured while a run goes on, at the moments when something is sent, entered or left."""
+
+from __future__ import annotations
+
+from typing import final
+
+from librt.vecs import append, vec
+from mypy_extensions import i64
+
+from congenial.kernel.message import Measure, Message
+
+
+@final
+class Kind:
+    """The traffic of one message class."""
+
+    def __init__(self, message: type[Message]) -> None:
+        self.name = message.__name__
+        self.measure = Measure(message)
+        self.count: i64 = 0
+        self.integers: i64 = 0
+
+
+@final
+class Meter:
+    """Counts from the beginning, or anew from the end of the warm-up."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.kinds: dict[type[Message], Kind] = {}
+        self.asked_at: list[float] = [0.0] * n
+        self.waits_by_process: list[float] = [0.0] * n
+        self.entries_by_process: list[int] = [0] * n
+        self.waits = vec[float]()
+        self.sync_delays = vec[float]()
+        self.begin = 0.0
+        self.entries: i64 = 0
+        self.sessions: i64 = 0
+        self.deliveries: i64 = 0
+        self.most_inside: i64 = 0
+        # the present session, and time spent inside
+        self._inside: i64 = 0
+        self._since = 0.0
+        self._busy = 0.0
+        self._occupied = 0.0  # the sum of the times all processes were inside
+        self._session_end = 0.0
+        self._contested = False  # somebody was waiting when the last session ended
+        self._last_group = -1
+
+    def restart(self, now: float) -> None:
+        """The warm-up is over: forget what was counted, not what is going on."""
+        for kind in self.kinds.values():
+            kind.count = 0
+            kind.integers = 0
+        self.waits_by_process = [0.0] * self.n
+        self.entries_by_process = [0] * self.n
+        self.waits = vec[float]()
+        self.sync_delays = vec[float]()
+        self.begin = now
+        self.entries = 0
+        self.sessions = 0
+        self.deliveries = 0
+        self.most_inside = self._inside
+        self._since = now
+        self._busy = 0.0
+        self._occupied = 0.0
+
+    def sent(self, message: Message, copies: i64) -> i64:
+        """Count a sending and return the message's size in integers."""
+        kind = self.kinds.get(type(message))
+        if kind is None:
+            kind = Kind(type(message))
+            self.kinds[type(message)] = kind
+        size: i64 = kind.measure.scalars if kind.measure.fixed else kind.measure.size(message)
+        kind.count += copies
+        kind.integers += copies * size
+        return size
+
+    def asked(self, process: int, now: float) -> None:
+        self.asked_at[process] = now
+
+    def entered(self, process: int, now: float, group: int, groups_matter: bool) -> None:
+        self._advance(now)
+        if self._inside == 0:
+            self.sessions += 1
+            if self._contested and not (groups_matter and group == self._last_group):
+                self.sync_delays = append(self.sync_delays, now - self._session_end)
+            self._last_group = group
+        self._inside += 1
+        if self._inside > self.most_inside:
+            self.most_inside = self._inside
+        wait = now - self.asked_at[process]
+        self.waits = append(self.waits, wait)
+        self.waits_by_process[process] += wait
+        self.entries_by_process[process] += 1
+        self.entries += 1
+
+    def left(self, now: float, others_wait: bool) -> None:
+        self._advance(now)
+        self._inside -= 1
+        if self._inside == 0:
+            self._session_end = now
+            self._contested = others_wait
+
+    def _advance(self, now: float) -> None:
+        if self._inside > 0:
+            self._busy += now - self._since
+            self._occupied += float(self._inside) * (now - self._since)
+        self._since = now
+
+    def mean_inside(self) -> float:
+        """How many were inside, averaged over the time when somebody was."""
+        return self._occupied / self._busy if self._busy > 0 else float(self.most_inside)

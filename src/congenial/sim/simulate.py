@@ -1,0 +1,182 @@
+"""`simulate`: run a scenario, once or until the answer is precise enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from time import process_time
+from typing import Any
+
+from congenial.kernel.errors import ConfigError
+from congenial.kernel.node import Node
+from congenial.kernel.trace import Trace, TraceFile
+from congenial.sim.engine import Engine, SimulationFailed
+from congenial.sim.result import MEASURES, Result
+from congenial.sim.scenario import Scenario
+from congenial.sim.statistics import half_width, jain, mean, percentile
+
+KEPT_EVENTS = 60  # of the trace, when a run goes wrong
+WATCHED = ("messages_per_entry", "waiting_time_mean", "throughput")  # what must be precise enough
+MOST_RUNS = 10_000
+
+Progress = Callable[[int], None]
+"""Called now and then with the number of entries so far."""
+
+
+def simulate(
+    algorithm: str | type[Node],
+    *,
+    seed: int = 1,
+    repeat: int = 1,
+    precision: float = 0.0,
+    trace: str = "",
+    progress: Progress | None = None,
+    **parameters: Any,
+) -> Result:
+    """Simulate an algorithm; `parameters` are those of `Scenario`.
+
+    >>> print(simulate("ricart-agrawala", nodes=5, requests=20).messages_per_entry)
+    8.0
+    """
+    try:
+        scenario = Scenario(algorithm, **parameters)
+    except TypeError as error:
+        raise ConfigError(str(error).replace("Scenario.__init__()", "simulate()")) from None
+    return run(scenario, seed, repeat, precision, trace, progress)
+
+
+def run(
+    scenario: Scenario,
+    seed: int = 1,
+    repeat: int = 1,
+    precision: float = 0.0,
+    trace: str = "",
+    progress: Progress | None = None,
+) -> Result:
+    """Run a scenario `repeat` times, with seeds seed, seed+1, ...; with a `precision`, at least so often, and until the
+    95% confidence intervals of messages, waiting time and throughput lie within that share of the mean."""
+    if repeat < 1 or precision < 0:
+        raise ConfigError("--repeat must be at least 1, and --precision not negative")
+    if trace and (repeat > 1 or precision > 0):
+        raise ConfigError("--trace goes with a single run, not with --repeat or --precision")
+    results: list[Result] = []
+    least = max(repeat, 3) if precision > 0 else repeat
+    while len(results) < least or (precision > 0 and not _precise(results, precision)):
+        done = sum([result.entries for result in results])
+        results.append(run_once(scenario, seed + len(results), trace, _offset(progress, done)))
+        if not results[-1].ok or len(results) == MOST_RUNS:
+            break
+    return combine(results)
+
+
+def run_once(scenario: Scenario, seed: int, trace: str = "", progress: Progress | None = None) -> Result:
+    """One run. If it goes wrong it is run once more, which repeats it exactly, to see its last events."""
+    recorder = TraceFile(trace) if trace else None
+    engine = scenario.engine(seed, recorder, progress)
+    start = process_time()
+    failure: SimulationFailed | None = None
+    try:
+        engine.run()
+    except SimulationFailed as error:
+        failure = error
+    finally:
+        if recorder is not None:
+            recorder.close()
+    result = _result(scenario, engine, seed, process_time() - start, failure)
+    return result if result.ok else replace(result, trace=_last_events(scenario, seed))
+
+
+def _last_events(scenario: Scenario, seed: int) -> tuple[Any, ...]:
+    trace = Trace(KEPT_EVENTS)
+    try:
+        scenario.engine(seed, trace).run()
+    except SimulationFailed:
+        pass
+    return tuple(trace.events[-KEPT_EVENTS:])
+
+
+def _result(scenario: Scenario, engine: Engine, seed: int, seconds: float, failure: SimulationFailed | None) -> Result:
+    meter = engine.meter
+    entries = int(meter.entries)
+    waits = sorted(meter.waits)
+    delays = list(meter.sync_delays)
+    counts = {kind.name: int(kind.count) for kind in meter.kinds.values()}
+    total = sum(counts.values())
+    elapsed = engine.now - meter.begin
+    waiting_means = [
+        wait / count for wait, count in zip(meter.waits_by_process, meter.entries_by_process, strict=True) if count
+    ]
+    served = failure is None and engine.now < scenario.until
+    return Result(
+        algorithm=engine.system.name,
+        nodes=scenario.nodes,
+        groups=scenario.groups,
+        requests=engine.workload.total(),
+        entries=entries,
+        messages=total,
+        messages_per_entry=total / entries if entries else 0.0,
+        messages_by_kind=dict(sorted(counts.items())),
+        integers_per_entry=sum([int(kind.integers) for kind in meter.kinds.values()]) / entries if entries else 0.0,
+        waiting_time_mean=mean(waits),
+        waiting_time_p50=percentile(waits, 0.5),
+        waiting_time_p90=percentile(waits, 0.9),
+        waiting_time_p99=percentile(waits, 0.99),
+        waiting_time_max=waits[-1] if waits else 0.0,
+        sync_delay_mean=mean(delays),
+        sync_delay_max=max(delays) if delays else 0.0,
+        throughput=entries / elapsed if elapsed > 0 else 0.0,
+        concurrency_mean=meter.mean_inside(),
+        concurrency_max=float(meter.most_inside),
+        sessions=int(meter.sessions),
+        fairness=jain(waiting_means),
+        simulated_time=engine.now,
+        deliveries=int(meter.deliveries),
+        deliveries_per_second=int(meter.deliveries) / seconds if seconds > 0 else 0.0,
+        violations=0 if failure is None else 1,
+        seed=seed,
+        waiting=tuple(engine.occupancy.waiters()) if served else (),
+        violation="" if failure is None else str(failure),
+    )
+
+
+def combine(results: list[Result]) -> Result:
+    """One result of several runs: counts added up, measures averaged, the last run's verdict."""
+    if len(results) == 1:
+        return results[0]
+    kinds: dict[str, int] = {}
+    for result in results:
+        for kind, count in result.messages_by_kind.items():
+            kinds[kind] = kinds.get(kind, 0) + count
+    seconds = sum([r.deliveries / r.deliveries_per_second for r in results if r.deliveries_per_second > 0])
+    deliveries = sum([r.deliveries for r in results])
+    samples = {name: [float(getattr(r, name)) for r in results] for name in MEASURES}
+    return replace(
+        results[-1],
+        requests=sum([r.requests for r in results]),
+        entries=sum([r.entries for r in results]),
+        messages=sum([r.messages for r in results]),
+        messages_by_kind=kinds,
+        sessions=sum([r.sessions for r in results]),
+        deliveries=deliveries,
+        deliveries_per_second=deliveries / seconds if seconds > 0 else 0.0,
+        violations=sum([r.violations for r in results]),
+        seed=results[0].seed,
+        runs=len(results),
+        intervals={name: half_width(values) for name, values in samples.items()},
+        **{name: mean(values) for name, values in samples.items()},  # type: ignore[arg-type]
+    )
+
+
+def _precise(results: list[Result], precision: float) -> bool:
+    for name in WATCHED:
+        values = [float(getattr(result, name)) for result in results]
+        if half_width(values) > precision * abs(mean(values)):
+            return False
+    return True
+
+
+def _offset(progress: Progress | None, done: int) -> Progress | None:
+    if progress is None:
+        return None
+    report = progress
+    return lambda entries: report(done + entries)
