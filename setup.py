@@ -1,4 +1,8 @@
-"""Compiles the hot rooms of the package with mypyc; without a C compiler, installs them as they are."""
+"""Compiles the hot rooms of the package with mypyc; without a C compiler, installs them as they are.
+
+pip shows what a build prints only when asked to (-v), so the notice below is not the only one: `congenial --version`
+says whether the package is compiled, and `congenial sim` does if it is not.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from setuptools import setup
 from setuptools.command.build_ext import build_ext
 
 COMPILED = ("kernel", "problems", "parts", "algorithms", "sim")
-INTERPRETED = ("sim/scenario.py", "sim/result.py", "sim/simulate.py")  # run once per run, not per event
+INTERPRETED = ("sim/scenario.py", "sim/result.py", "sim/simulate.py", "sim/hops.py")  # run once per run, not per event
 NOTICE = "congenial: not compiled ({}); the package works, but simulates and checks several times slower"
 
 
@@ -20,6 +24,8 @@ class BuildIfPossible(build_ext):
             super().run()
         except Exception as error:
             print(NOTICE.format(error), file=sys.stderr)
+            for extension in self.extensions:  # half of them would be worse than none
+                Path(self.get_ext_fullpath(extension.name)).unlink(missing_ok=True)
             self.extensions = []
 
     def copy_extensions_to_source(self) -> None:
@@ -33,7 +39,7 @@ def extensions() -> list[object]:
         return []
     package = Path("src/congenial")
     sources = [path for room in COMPILED for path in sorted((package / room).rglob("*.py"))]
-    wanted = [str(path) for path in sources if str(path.relative_to(package)) not in INTERPRETED]
+    wanted = [str(path) for path in sources if path.relative_to(package).as_posix() not in INTERPRETED]
     try:
         from mypyc.build import mypycify
 

@@ -1,0 +1,98 @@
+"""The command line: `congenial SUBCOMMAND`.
+
+A subcommand is a module here with a function `command`, whose docstring is its help, and a text `EXAMPLES`, one
+command a line. Add its name to `SUBCOMMANDS`, and that is all. Modules import what is heavy (the simulator, tables)
+inside their functions, so that `congenial --help` and completion stay quick.
+
+However a command ends, it ends with an exit code and at most one line on stderr: 0 if all went well, 1 if what was run
+went wrong (a violation, a deadlock, a node that raises, Ctrl-C), 2 if it could not be run as asked.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from congenial.kernel.errors import ConfigError, CongenialError
+
+SUBCOMMANDS = ("list", "sim", "compare")
+
+WENT_WRONG = 1
+CANNOT = 2
+INTERRUPTED = 130  # what typer makes of Ctrl-C
+UsageError: type[Exception] = typer.BadParameter.__bases__[
+    0
+]  # typer does not export it, and its home has moved between versions
+
+
+def make_app() -> typer.Typer:
+    app = typer.Typer(
+        name="congenial",
+        help="Simulate, compare and look into algorithms of mutual exclusion.",
+        rich_markup_mode="markdown",
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_everywhere)
+    for name in SUBCOMMANDS:
+        module = import_module(f"congenial.cli.{name}")
+        # an empty line between examples keeps typer from running them together
+        app.command(name, epilog="Examples:\n\n" + "\n\n".join(module.EXAMPLES.strip().splitlines()))(module.command)
+    return app
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The entry point: run the command and exit, with one clear line if something is wrong."""
+    words = sys.argv[1:] if arguments is None else [*arguments]
+    try:
+        code = make_app()(args=words or ["--help"], prog_name="congenial", standalone_mode=False)
+        sys.stdout.flush()
+    except UsageError as error:
+        _exit(CANNOT, _usage(error))
+    except ConfigError as error:
+        _exit(CANNOT, str(error))
+    except CongenialError as error:
+        _exit(WENT_WRONG, str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        _exit(WENT_WRONG, "interrupted")
+    except BrokenPipeError:  # whoever read our output, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(WENT_WRONG)
+    except Exception as error:
+        if os.environ.get("CONGENIAL_TRACEBACK"):
+            raise
+        _exit(WENT_WRONG, f"{type(error).__name__}: {error} (CONGENIAL_TRACEBACK=1 shows where)")
+    if code == INTERRUPTED:
+        _exit(WENT_WRONG, "interrupted")
+    sys.exit(code or 0)
+
+
+def _usage(error: Any) -> str:
+    command = error.ctx.command_path if error.ctx else "congenial"
+    return f"{error.format_message()} (see {command} --help)"
+
+
+def _exit(code: int, reason: str) -> NoReturn:
+    print("congenial: " + " ".join(reason.split()), file=sys.stderr)
+    sys.exit(code)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from congenial import __version__
+        from congenial.cli.output import INTERPRETED, compiled
+
+        print(f"congenial {__version__} ({'compiled' if compiled() else INTERPRETED})")
+        raise typer.Exit
+
+
+def _everywhere(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Simulate, compare and look into algorithms of mutual exclusion."""

@@ -1,0 +1,50 @@
+"""`congenial list`: the catalogue as a table."""
+
+from __future__ import annotations
+
+from congenial.cli.options import Json, Markdown
+from congenial.kernel.spec import Spec
+
+EXAMPLES = """
+congenial list
+congenial list --json
+"""
+
+
+def command(json: Json = False, markdown: Markdown = False) -> None:
+    """List the algorithms, with what their papers claim of them.
+
+    Messages are per entry: n processes, q the largest quorum, D the diameter of the tree, L requests in a round.
+    """
+    from congenial.algorithms.catalogue import ALGORITHMS
+    from congenial.cli.output import print_json, show, table
+
+    specs = [algorithm.spec for algorithm in ALGORITHMS.values()]
+    if json:
+        print_json([row(spec) for spec in specs])
+        return
+    listing = table("name", "title", "problem", "messages", "FIFO", "survives", "reference", markdown=markdown)
+    for spec in specs:
+        problem = spec.problem.name if spec.problem else ""
+        fifo = "needed" if spec.fifo else ""
+        listing.add_row(spec.name, spec.title, problem, str(spec.messages or ""), fifo, spec.faults, spec.reference)
+    show(listing)
+
+
+def row(spec: Spec) -> dict[str, object]:
+    """One algorithm as data."""
+    return {
+        "name": spec.name,
+        "title": spec.title,
+        "problem": spec.problem.name if spec.problem else None,
+        "messages": str(spec.messages) if spec.messages else None,
+        "size": spec.size or None,
+        "waiting": str(spec.waiting) if spec.waiting else None,
+        "sync_delay": str(spec.sync_delay) if spec.sync_delay else None,
+        "concurrency": spec.concurrency,
+        "fifo": spec.fifo,
+        "faults": spec.faults,
+        "reference": spec.reference,
+        "options": {option.name: {"default": option.default, "help": option.help} for option in spec.options},
+        "flaws": [*spec.flaws],
+    }

@@ -1,0 +1,104 @@
+"""`congenial sim`: simulate one algorithm."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from congenial.cli.options import Algorithm, Json, Parameters, Precision, Repeat, Seed, parameters, with_parameters
+from congenial.kernel.errors import ConfigError
+
+if TYPE_CHECKING:
+    from congenial.sim.result import Result
+    from congenial.sim.scenario import Scenario
+
+EXAMPLES = """
+congenial sim maekawa --nodes 25 --quorums grid
+congenial sim raymond-tree --nodes 1000 --tree star --requests 10
+congenial sim suzuki-kasami --delay uniform:5,15 --bandwidth 100 --precision 0.02
+congenial sim suzuki-kasami --loss 0.01 --trace run.ndjson
+congenial sim ricart-agrawala --crash 3@100-200
+congenial sim raymond-tree --nodes 15 --hops
+congenial sim my_algorithm.py:MyNode --json
+"""
+
+
+@with_parameters
+def command(
+    algorithm: Algorithm,
+    given: Parameters,
+    seed: Seed = 1,
+    repeat: Repeat = 1,
+    precision: Precision = 0.0,
+    trace: Annotated[str, typer.Option(metavar="FILE", help="Write all events there, one JSON object a line.")] = "",
+    json: Json = False,
+    hops: Annotated[
+        bool, typer.Option("--hops", help="Measure waiting time and synchronisation delay in hops instead.")
+    ] = False,
+) -> None:
+    """Simulate an algorithm and print what it cost.
+
+    Processes think, ask, hold and leave, as often as --requests says. Safety is watched all the time: if it is
+    broken, or if processes wait when nothing can happen any more, the last events are shown and the exit code is 1.
+    """
+    from congenial.cli.output import notice_if_interpreted, print_json, progress_bar
+    from congenial.sim.scenario import Scenario
+    from congenial.sim.simulate import run
+
+    scenario = Scenario(algorithm, **given)
+    if hops:
+        if given != {**parameters(), "nodes": scenario.nodes, "groups": scenario.groups, "options": scenario.options}:
+            raise ConfigError(
+                "--hops has its own load and network: give it --nodes, --groups, options of the algorithm"
+            )
+        show_hops(scenario, json)
+        return
+    total = None if precision > 0 else scenario.workload().total() * max(repeat, 1)
+    with progress_bar(algorithm, total) as progress:
+        result = run(scenario, seed, repeat, precision, trace, progress)
+    if json:
+        print_json(result.as_dict())
+    else:
+        show_result(result)
+        notice_if_interpreted()
+    if not result.ok:
+        raise typer.Exit(1)
+
+
+def show_result(result: Result) -> None:
+    """The measures as a table, the verdict, and the last events if something went wrong."""
+    from congenial.cli.output import show, table
+
+    runs = f", {result.runs} runs" if result.runs > 1 else ""
+    measures = table("measure", "value", title=f"{result.algorithm} (seed {result.seed}{runs})")
+    for name, value in result.lines():
+        measures.add_row(name, value)
+    show(measures)
+    if result.trace:
+        print("the last events:")
+        for event in result.trace:
+            print(event)
+    print(result.verdict())
+
+
+def show_hops(scenario: Scenario, json: bool) -> None:
+    from congenial.cli.output import print_json, show, table
+    from congenial.sim.hops import measure_hops
+
+    measured = measure_hops(scenario.algorithm, scenario.nodes, scenario.groups, scenario.options)
+    if json:
+        print_json(measured.as_dict())
+        return
+    title = f"{measured.algorithm}, {measured.nodes} processes, in hops"
+    rows = table("", ">least", ">mean", ">most", "claimed", title=title)
+    for name, spread in (
+        ("waiting time, nobody else asks", measured.waiting),
+        ("synchronisation delay, everybody asks", measured.sync_delay),
+    ):
+        if spread is None:
+            rows.add_row(name, "-", "-", "-", "")
+            continue
+        law = "" if spread.law is None else f"{spread.law}{'' if spread.kept else ' (not kept)'}"
+        rows.add_row(name, f"{spread.least:g}", f"{spread.mean:.4g}", f"{spread.most:g}", law)
+    show(rows)
