@@ -24,10 +24,10 @@ from congenial.kernel.problem import Occupancy
 from congenial.kernel.state import durable_state, restore_durable
 from congenial.kernel.trace import Event, Trace, message_event
 from congenial.sim.chance import CHOICES, FAULTS, NETWORK, Distribution, Exponential, exponential, stream
-from congenial.sim.faults import FOREVER, NO_FAULTS, Faults, Outage, Partition, RandomOutages, RandomPartitions
+from congenial.sim.faults import FOREVER, NO_FAULTS, Faults, Mishap, Outage, Partition, RandomOutages, RandomPartitions
 from congenial.sim.meter import Meter
 from congenial.sim.queue import Bag, EventQueue
-from congenial.sim.workload import Workload
+from congenial.sim.workload import NEVER, Workload
 
 # what a queued event is: its payload is kind | argument
 KIND: Final = 56
@@ -48,6 +48,8 @@ MOST_PROCESSES: Final = 1 << PROCESS_BITS
 UP: Final = 0
 DOWN: Final = 1
 PAUSED: Final = 2
+
+KEPT: Final = -1  # in place of an event's number: it has come, and waits for a paused process to go on
 
 PATIENCE: Final = 100_000  # timers that may run out in a row before a run is called stuck
 PROGRESS_EVERY: Final = 0xFFFF
@@ -118,6 +120,7 @@ class Engine(Out):
         self.choices: Random = stream(seed, CHOICES)
         self.status = vec[i64]([UP] * n)
         self.appointments = vec[i64]([0] * n)  # the number of the queued event by which a process will ask or leave
+        self.due = vec[float]([NEVER] * n)  # when a process that thinks will ask
         self.timers: dict[int, int] = {}  # the number of the queued event of each timer that is set
         self.timers_in_a_row: i64 = 0
         self.saving = False
@@ -128,12 +131,16 @@ class Engine(Out):
         self.loss_rate = 0.0
         self.duplication_rate = 0.0
         self.reordering_rate = 0.0
+        self.in_force: list[tuple[str, Mishap]] = []
         self.script: list[tuple[str, object]] = []
         self.random_faults: list[tuple[str, RandomOutages | RandomPartitions]] = []
         self.random_pending: i64 = 0  # queued random strikes; they alone do not keep a run going
         self.returns_pending: i64 = 0  # processes that will recover or resume
         self.sides: list[list[int]] = []  # for every partition in force, the side of each process
         self.kept: list[list[i64]] = [[] for _ in range(n)] if faults.pauses else []  # events for paused processes
+        detecting = faults.detection >= 0.0
+        self.announced: list[bool] = [False] * n  # does the failure detector say that the process is away?
+        self.suspects: list[set[int]] = [set() for _ in range(n)] if detecting else []  # of each process
         if faults.any:
             self._write_script()
 
@@ -196,6 +203,7 @@ class Engine(Out):
         elif kind == ASK or kind == LEAVE:
             if self.appointments[argument] == number:
                 if self.status[argument] == PAUSED:
+                    self.appointments[argument] = KEPT
                     self.kept[argument].append(payload)
                 elif kind == ASK:
                     self._ask(argument)
@@ -208,6 +216,7 @@ class Engine(Out):
             key: int = argument
             if self.timers.get(key, 0) == number:
                 if self.status[argument & PROCESS_MASK] == PAUSED:
+                    self.timers[key] = KEPT
                     self.kept[argument & PROCESS_MASK].append(payload)
                 else:
                     self._fire(argument)
@@ -227,9 +236,11 @@ class Engine(Out):
             self.appointments[process] = 0
             self.unfinished -= 1
         else:
+            self.due[process] = self.now + pause
             self.appointments[process] = self.queue.push(self.now + pause, ASK | process)
 
     def _ask(self, process: i64) -> None:
+        self.due[process] = NEVER
         groups = self.workload.groups(process, self.streams[process])
         self.current = process
         self.occupancy.ask(process, groups)
@@ -466,8 +477,8 @@ class Engine(Out):
             ("reordering", self.faults.reordering),
         ):
             for mishap in mishaps:
-                self._at(mishap.start, name, mishap.rate)
-                self._at(mishap.end, name, 0.0)
+                self._at(mishap.start, name, mishap)
+                self._at(mishap.end, f"end of {name}", mishap)
         for name, outages in (("crash", self.faults.crashes), ("pause", self.faults.pauses)):
             for outage in outages:
                 if isinstance(outage, Outage):
@@ -518,12 +529,8 @@ class Engine(Out):
 
     def _change(self, change: tuple[str, object]) -> None:
         name, value = change
-        if name == "loss" and isinstance(value, float):
-            self.loss_rate = value
-        elif name == "duplication" and isinstance(value, float):
-            self.duplication_rate = value
-        elif name == "reordering" and isinstance(value, float):
-            self.reordering_rate = value
+        if isinstance(value, Mishap):
+            self._begin_or_end(name, value)
         elif name == "cut" and isinstance(value, list):
             self.sides.append(value)
             self._note(tr.CUT, 0)
@@ -543,6 +550,23 @@ class Engine(Out):
                     self._recover(value)
                 elif name == "resume" and status == PAUSED:
                     self._resume(value)
+
+    def _begin_or_end(self, name: str, mishap: Mishap) -> None:
+        if name.startswith("end of "):
+            self.in_force.remove((name.removeprefix("end of "), mishap))
+        else:
+            self.in_force.append((name, mishap))
+        self.loss_rate = self._rate("loss")
+        self.duplication_rate = self._rate("duplication")
+        self.reordering_rate = self._rate("reordering")
+
+    def _rate(self, name: str) -> float:
+        """The share of messages that meet with a mishap; those in force at once strike independently."""
+        spared = 1.0
+        for kind, mishap in self.in_force:
+            if kind == name:
+                spared *= 1.0 - mishap.rate
+        return 1.0 - spared
 
     def _note(self, event: str, process: int) -> None:
         if self.trace is not None:
@@ -576,11 +600,17 @@ class Engine(Out):
         node = self.system.node(process)
         restore_durable(node, self.saved[process])
         self.nodes[process] = node
+        if self.suspects:
+            self.suspects[process] = set()
         self.current = process
         node.on_recover(self)
         self._after_step(process)
         self.unfinished += 1
-        self._think(process)
+        if self.due[process] >= 0.0:  # the crash came before the request, which is still to be made
+            at = max(self.now, self.due[process])
+            self.appointments[process] = self.queue.push(at, ASK | process)
+        else:
+            self._think(process)
         self._tell_detector(process)
 
     def _resume(self, process: i64) -> None:
@@ -588,42 +618,55 @@ class Engine(Out):
         self.status[process] = UP
         kept = self.kept[process]
         self.kept[process] = []
-        for payload in kept:
+        for payload in kept:  # what comes first may have cancelled or replaced what comes later
             kind = payload & ~MASK
             argument = payload & MASK
             if kind == ARRIVE:
                 self.under_way -= 1
                 self._deliver(argument)
             elif kind == TIMER:
-                if argument in self.timers:
+                key: int = argument
+                if self.timers.get(key, 0) == KEPT:
                     self._fire(argument)
             elif kind == INFORM:
-                self._inform_one(process, argument, self.status[argument] == DOWN)
-            elif kind == ASK:
-                self._ask(process)
-            else:
-                self._leave(process)
+                self._inform_one(process, argument)
+            elif self.appointments[process] == KEPT:
+                if kind == ASK:
+                    self._ask(process)
+                else:
+                    self._leave(process)
 
     def _tell_detector(self, process: i64) -> None:
         if self.faults.detection >= 0.0:
             self.queue.push(self.now + self.faults.detection, INFORM | process)
 
     def _inform(self, peer: i64) -> None:
-        """A perfect failure detector: all who are up learn of a crash or a recovery, if it still stands."""
+        """A perfect failure detector: all who are up learn of a crash or a recovery, if it still stands. Who has
+        recovered learns who is away."""
         gone = self.status[peer] == DOWN
+        self.announced[peer] = gone
         for process in range(self.n):
-            if process != peer and self.status[process] == UP:
-                self._inform_one(process, peer, gone)
-            elif self.status[process] == PAUSED:
-                self.kept[process].append(INFORM | peer)
+            if process != peer:
+                self._inform_one(process, peer)
+                if not gone and self.announced[process]:
+                    self._inform_one(peer, process)
 
-    def _inform_one(self, process: i64, peer: i64, gone: bool) -> None:
+    def _inform_one(self, process: i64, peer: i64) -> None:
+        if self.status[process] == PAUSED:
+            self.kept[process].append(INFORM | peer)
+            return
+        gone = self.announced[peer] and self.status[peer] == DOWN
+        suspects = self.suspects[process]
+        if self.status[process] == DOWN or gone == (peer in suspects):
+            return
         self.current = process
         if self.trace is not None:
             self.trace.record(Event(self.now, tr.SUSPECT if gone else tr.TRUST, process, peer))
         if gone:
+            suspects.add(peer)
             self.nodes[process].on_suspect(peer, self)
         else:
+            suspects.discard(peer)
             self.nodes[process].on_trust(peer, self)
         self._after_step(process)
 
