@@ -9,13 +9,18 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from textwrap import shorten
 
 from setuptools import setup
 from setuptools.command.build_ext import build_ext
 
-COMPILED = ("kernel", "problems", "parts", "algorithms", "sim")
+COMPILED = ("kernel", "problems", "parts", "algorithms", "sim", "check")
 INTERPRETED = ("sim/scenario.py", "sim/result.py", "sim/simulate.py", "sim/hops.py")  # run once per run, not per event
 NOTICE = "congenial: not compiled ({}); the package works, but simulates and checks several times slower"
+
+
+def notice(reason: object) -> None:
+    print(NOTICE.format(shorten(str(reason), 120)), file=sys.stderr)
 
 
 class BuildIfPossible(build_ext):
@@ -23,7 +28,7 @@ class BuildIfPossible(build_ext):
         try:
             super().run()
         except Exception as error:
-            print(NOTICE.format(error), file=sys.stderr)
+            notice(error)
             for extension in self.extensions:  # half of them would be worse than none
                 Path(self.get_ext_fullpath(extension.name)).unlink(missing_ok=True)
             self.extensions = []
@@ -35,7 +40,7 @@ class BuildIfPossible(build_ext):
 
 def extensions() -> list[object]:
     if os.environ.get("CONGENIAL_PURE"):
-        print(NOTICE.format("CONGENIAL_PURE is set"), file=sys.stderr)
+        notice("CONGENIAL_PURE is set")
         return []
     package = Path("src/congenial")
     sources = [path for room in COMPILED for path in sorted((package / room).rglob("*.py"))]
@@ -45,7 +50,7 @@ def extensions() -> list[object]:
 
         return list(mypycify(wanted, opt_level="3", debug_level="0"))
     except (Exception, SystemExit) as error:
-        print(NOTICE.format(error), file=sys.stderr)
+        notice(error)
         return []
 
 

@@ -10,18 +10,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
 
 WIDTH_OF_A_FILE = 160  # columns, where output goes to no terminal that would say how wide it is
+UNLIMITED = 10_000
 INTERPRETED = "interpreted: simulates several times slower; reinstall with a C compiler to change that"
-
-
-def console() -> Console:
-    from rich.console import Console
-
-    known = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return Console(width=None if known else WIDTH_OF_A_FILE, highlight=False)
 
 
 def table(*columns: str, markdown: bool = False, title: str | None = None) -> Table:
@@ -36,11 +29,18 @@ def table(*columns: str, markdown: bool = False, title: str | None = None) -> Ta
 
 
 def show(made: Table) -> None:
-    """Print a table without the blanks and empty lines around it."""
-    out = console()
+    """Print a table, without the blanks that rich puts around it."""
+    from rich import box
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH_OF_A_FILE
+    if made.box is box.MARKDOWN:
+        width = UNLIMITED  # a broken line would be no Markdown
+    out = Console(width=width, highlight=False)
     with out.capture() as capture:
         out.print(made)
-    print("\n".join([line.rstrip() for line in capture.get().strip("\n").splitlines()]))
+    lines = [line.rstrip() for line in capture.get().splitlines()]
+    print("\n".join([line for line in lines if line]))
 
 
 def print_json(data: object) -> None:

@@ -1,0 +1,62 @@
+# Each target sets up what it needs, in .venv. It takes Python 3.11 or newer; a C compiler makes everything faster.
+#   make test PYTHON=python3.12     to choose another Python
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+SOURCES := $(shell find src -name '*.py') setup.py pyproject.toml
+FOUR := ricart-agrawala suzuki-kasami raymond-tree maekawa
+PYTEST := $(BIN)/python -m pytest -q -n 2
+unexport PYTHONPATH
+
+.PHONY: help demo test lint test-compiled test-interpreted bench clean
+.DELETE_ON_ERROR:
+
+help:  ## say what there is
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
+
+demo: .venv/built  ## compare four algorithms under the same load
+	$(BIN)/congenial compare $(FOUR) --nodes 25 --requests 4000
+
+test: lint test-compiled test-interpreted  ## lint, types, and the tests, compiled and interpreted
+
+lint: .venv/tools  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test-compiled: .venv/built  ## the tests of the package as installed
+	$(PYTEST)
+
+test-interpreted: .venv/built  ## the tests of the sources as they are
+	PYTHONPATH=$(CURDIR)/src $(PYTEST)
+
+bench: .venv/built .venv/bench  ## how fast the engine is, beside others
+	@for script in benchmarks/*.py; do if grep -q __main__ $$script; then $(BIN)/python $$script || exit 1; fi; done
+
+clean:  ## remove everything that make has made
+	rm -rf .venv build src/*.egg-info
+
+# -- set-up ----------------------------------------------------------------------------------------------
+
+.venv/tools: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=...")'
+	@echo "setting up .venv"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -c 'import tomllib; data = tomllib.load(open("pyproject.toml", "rb")); p = data["project"]; \
+	  print(*data["build-system"]["requires"], *p["dependencies"], *p["optional-dependencies"]["dev"], sep="\n")' > .venv/wanted
+	@$(PIP) -r .venv/wanted
+	@touch $@
+
+.venv/built: .venv/tools $(SOURCES)
+	@echo "compiling the package (about a minute)"
+	@rm -rf build
+	@$(PIP) --no-build-isolation --no-deps --force-reinstall .
+	@cd .venv && bin/congenial --version
+	@touch $@
+
+.venv/bench: .venv/tools
+	@$(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	  print(*p["optional-dependencies"]["bench"], sep="\n")' > .venv/wanted-bench
+	@$(PIP) -r .venv/wanted-bench
+	@touch $@
