@@ -1,13 +1,14 @@
 """Suzuki and Kasami's algorithm with bounded numbers.
 
-The requests of a process are numbered in rounds 1..L, and after L comes 1 again. Before a process may begin a new
+The requests of a process come in rounds of L, numbered 1..L and L+1..2L in turn. Before a process may begin a new
 round, no request of the old one may be under way any more, or an old number would pass for a new one. So everyone
 counts the requests it gets from a process; the one that has had all L of a round acknowledges the round, and the
 process begins the next with the last acknowledgement. That is n-1 messages more for L requests: L*n + (n-1).
 
 Suzuki & Kasami 1985 give this cost and "a fixed L >= 2" (Velazquez 1993, section 4, repeats both); how the rounds are
-kept apart is our reconstruction. It needs no order of messages. L >= 2 because a last request L must never look
-like the successor of a served L.
+kept apart is our reconstruction. It needs no order of messages. One round of numbers is not enough: a late request 1
+would look like the successor of its own round's L, already served. What a process knows of another's requests is at
+most L+1 behind what was served next, so L+2 numbers are needed, and two rounds have them if L >= 2.
 """
 
 from __future__ import annotations
@@ -75,13 +76,13 @@ class SuzukiKasamiBounded(SuzukiKasami):
             self.postponed = True
             return
         self.requested[self.me] = self._successor(self.requested[self.me])
-        if self.requested[self.me] == self.round:
+        if self.requested[self.me] % self.round == 0:  # the last of its round
             self.unacknowledged = self.n - 1
         out.broadcast(suzuki_kasami.Request(self.requested[self.me]))
 
     def _on_request(self, src: int, number: int, out: Out) -> None:
         if self.received[src] == 0:
-            self.requested[src] = 0  # a new round: what is known of the old one no longer counts
+            self.requested[src] = number  # a new round: what is known of the old one no longer counts
         self.received[src] += 1
         super()._on_request(src, number, out)
         if self.received[src] == self.round:
@@ -92,4 +93,4 @@ class SuzukiKasamiBounded(SuzukiKasami):
         return self.requested[process] == self._successor(self.served[process])
 
     def _successor(self, number: int) -> int:
-        return number % self.round + 1
+        return number % (2 * self.round) + 1
