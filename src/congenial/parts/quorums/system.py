@@ -25,8 +25,9 @@ class Quorums:
         return self.sets[process]
 
     def sizes(self) -> dict[str, int]:
-        """The variable of the cost laws that this structure sets."""
-        return {"q": max([len(members) for members in self.sets])}
+        """The variables of the cost laws that this structure sets."""
+        sizes = [len(members) for members in self.sets]
+        return {"q": max(sizes), "q_min": min(sizes)}
 
 
 def disjoint_pair(sets: list[tuple[int, ...]]) -> tuple[int, int] | None:
