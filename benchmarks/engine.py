@@ -1,0 +1,249 @@
+"""How fast is the engine? Deliveries per CPU second, beside what one would write by hand.
+
+    python benchmarks/engine.py            everything, in one table
+    python benchmarks/engine.py --build D  keep the compiled package in D, for the next time
+
+The package is compiled afresh, together with a trivial node, from the files as they are. Every row runs in a process
+of its own. The rows take turns, several rounds of them, and each shows its best round: on a busy machine the best is
+the least disturbed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from heapq import heappop, heappush
+from math import log
+from pathlib import Path
+from random import Random
+from resource import RUSAGE_SELF, getrusage
+from time import process_time
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+MILLION = 1_000_000
+COMPILER = shutil.which("g++") or shutil.which("clang++")
+
+Timing = tuple[int, float]  # deliveries, CPU seconds
+
+
+# -- the same load, four times ---------------------------------------------------------------------------
+
+
+def engine_broadcast(n: int, deliveries: int, compiled: bool = True) -> Timing:
+    """Think Exp(1), broadcast, delay Exp(1), the receiver counts: by this engine."""
+    from congenial.sim.trivial import Broadcaster
+
+    from congenial.sim.scenario import Scenario
+
+    class Interpreted(Broadcaster):
+        def receive(self, src: int, msg: object, out: object) -> None:
+            self.heard += 1
+
+    engine = Scenario(
+        Broadcaster if compiled else Interpreted, nodes=n, requests=rounds(n, deliveries), think=1, hold=0, delay=1
+    ).engine(seed=1)
+    start = process_time()
+    engine.run()
+    return int(engine.meter.deliveries), process_time() - start
+
+
+def heapq_broadcast(n: int, deliveries: int) -> Timing:
+    """By a hand-written loop around a heap."""
+    draw = Random(1).random
+    left = [rounds(n, deliveries)] * n
+    heard = [0] * n
+    events: list[tuple[float, int, int, int]] = []
+    number = 0
+    start = process_time()
+    for process in range(n):
+        number += 1
+        heappush(events, (-log(1.0 - draw()), number, process, -1))
+    while events:
+        now, _, process, source = heappop(events)
+        if source >= 0:
+            heard[process] += 1
+            continue
+        for to in range(n):
+            if to != process:
+                number += 1
+                heappush(events, (now - log(1.0 - draw()), number, to, process))
+        left[process] -= 1
+        if left[process]:
+            number += 1
+            heappush(events, (now - log(1.0 - draw()), number, process, -1))
+    return sum(heard), process_time() - start
+
+
+def simpy_broadcast(n: int, deliveries: int) -> Timing:
+    """By SimPy: a Store per process, and a process per message that puts it there after its delay."""
+    import simpy
+
+    environment = simpy.Environment()
+    stores = [simpy.Store(environment) for _ in range(n)]
+    heard = [0] * n
+    rng = Random(1)
+
+    def travel(to: int, source: int):  # type: ignore[no-untyped-def]
+        yield environment.timeout(rng.expovariate(1.0))
+        stores[to].put(source)
+
+    def tell(process: int):  # type: ignore[no-untyped-def]
+        for _ in range(rounds(n, deliveries)):
+            yield environment.timeout(rng.expovariate(1.0))
+            for to in range(n):
+                if to != process:
+                    environment.process(travel(to, process))
+
+    def listen(process: int):  # type: ignore[no-untyped-def]
+        while True:
+            yield stores[process].get()
+            heard[process] += 1
+
+    start = process_time()
+    for process in range(n):
+        environment.process(tell(process))
+        environment.process(listen(process))
+    environment.run()
+    return sum(heard), process_time() - start
+
+
+def cpp_broadcast(n: int, deliveries: int) -> Timing:
+    """By a hand-written C++ program."""
+    program = Path(os.environ["CONGENIAL_BENCH"]) / "broadcast"
+    words = subprocess.run([program, str(n), str(rounds(n, deliveries))], check=True, capture_output=True, text=True)
+    count, seconds = words.stdout.split()
+    return int(count), float(seconds)
+
+
+def rounds(n: int, deliveries: int) -> int:
+    return max(1, deliveries // (n * (n - 1)))
+
+
+# -- the algorithms --------------------------------------------------------------------------------------
+
+
+def algorithm_run(name: str, n: int, deliveries: int) -> Timing:
+    """About so many deliveries of an algorithm in the catalogue, under its usual load."""
+    from congenial.sim.scenario import Scenario
+
+    trial = Scenario(name, nodes=n, requests=1).engine(seed=1)
+    trial.run()
+    requests = max(1, round(deliveries / int(trial.meter.deliveries)))
+    engine = Scenario(name, nodes=n, requests=requests).engine(seed=1)
+    start = process_time()
+    engine.run()
+    return int(engine.meter.deliveries), process_time() - start
+
+
+# -- rows ------------------------------------------------------------------------------------------------
+
+Row = Callable[[], Timing]
+
+
+def broadcast_rows() -> dict[str, Row]:
+    rows: dict[str, Row] = {}
+    for n in (50, 500):
+        rows[f"broadcast, n = {n}: this engine"] = lambda n=n: engine_broadcast(n, 5 * MILLION)
+        rows[f"broadcast, n = {n}: this engine, node interpreted"] = lambda n=n: engine_broadcast(n, 2 * MILLION, False)
+        rows[f"broadcast, n = {n}: heapq by hand"] = lambda n=n: heapq_broadcast(n, MILLION)
+        rows[f"broadcast, n = {n}: SimPy, Store"] = lambda n=n: simpy_broadcast(n, 250_000)
+        if COMPILER:
+            rows[f"broadcast, n = {n}: C++, priority_queue"] = lambda n=n: cpp_broadcast(n, 5 * MILLION)
+    return rows
+
+
+def algorithm_rows() -> dict[str, Row]:
+    from congenial.algorithms.catalogue import ALGORITHMS
+
+    rows: dict[str, Row] = {
+        f"{name}, n = 100": lambda name=name: algorithm_run(name, 100, 3_000_000) for name in ALGORITHMS
+    }
+    rows["raymond-tree, n = 10000"] = lambda: algorithm_run("raymond-tree", 10_000, 1_000_000)
+    return rows
+
+
+def measure(name: str) -> None:
+    """One row, in this process; prints JSON."""
+    deliveries, seconds = {**broadcast_rows(), **algorithm_rows()}[name]()
+    peak = getrusage(RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+    print(json.dumps({"deliveries": deliveries, "seconds": seconds, "peak": peak}))
+
+
+# -- the table -------------------------------------------------------------------------------------------
+
+
+def build(place: Path) -> None:
+    """Compile the package with the trivial node, and the C++ program, unless they are there already."""
+    if not (place / "src").exists():
+        for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+            if (ROOT / name).exists():
+                shutil.copy(ROOT / name, place / name)
+        ignored = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__", "*.egg-info")
+        shutil.copytree(ROOT / "src", place / "src", ignore=ignored)
+        shutil.copy(HERE / "trivial.py", place / "src" / "congenial" / "sim" / "trivial.py")
+        print("compiling the package with a trivial node ...", file=sys.stderr, flush=True)
+        command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+        subprocess.run(command, cwd=place, check=True, stdout=subprocess.DEVNULL)
+    if COMPILER and not (place / "broadcast").exists():
+        subprocess.run([COMPILER, "-O3", "-o", place / "broadcast", HERE / "broadcast.cpp"], check=True)
+
+
+def run_row(name: str, place: Path) -> dict[str, float]:
+    environment = {**os.environ, "PYTHONPATH": str(place / "src"), "CONGENIAL_BENCH": str(place)}
+    command = [sys.executable, __file__, "--row", name]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment, cwd=place)
+    figures: dict[str, float] = json.loads(done.stdout)
+    return figures
+
+
+def table(place: Path, turns: int, only: str) -> None:
+    sys.path.insert(0, str(place / "src"))
+    names = [name for name in {**broadcast_rows(), **algorithm_rows()} if only in name]
+    best: dict[str, float] = {}
+    peak: dict[str, float] = {}
+    for turn in range(turns):
+        for name in names:
+            print(f"\r\033[Kround {turn + 1} of {turns}: {name}", end="", file=sys.stderr, flush=True)
+            figures = run_row(name, place)
+            best[name] = max(best.get(name, 0.0), figures["deliveries"] / figures["seconds"])
+            peak[name] = figures["peak"]
+    print("\r\033[K", end="", file=sys.stderr, flush=True)
+    width = max([len(name) for name in names])
+    print(f"{'':<{width}}  M deliveries / CPU s  against C++  peak MB")
+    for name in names:
+        yardstick = best.get(name.split(":")[0] + ": C++, priority_queue", 0.0)
+        ratio = f"{best[name] / yardstick:.2f}" if yardstick else ""
+        memory = "" if "C++" in name else f"{peak[name]:.0f}"
+        print(f"{name:<{width}}  {best[name] / 1e6:>20.3f}  {ratio:>11}  {memory:>7}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description="Deliveries per CPU second of the engine, beside what one writes by hand."
+    )
+    parser.add_argument("--build", type=Path, help="keep the compiled package in this folder and use it again")
+    parser.add_argument("--turns", type=int, default=3, help="rounds, of which each row's best counts")
+    parser.add_argument("--only", default="", help="rows whose name contains this")
+    parser.add_argument("--row", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.row:
+        measure(options.row)
+        return
+    if not COMPILER:
+        print("no C++ compiler here: its rows are left out", file=sys.stderr)
+    with tempfile.TemporaryDirectory() as temporary:
+        place = options.build.resolve() if options.build else Path(temporary)
+        place.mkdir(parents=True, exist_ok=True)
+        build(place)
+        table(place, options.turns, options.only)
+
+
+if __name__ == "__main__":
+    main()
