@@ -20,7 +20,7 @@ import typer
 
 from congenial.kernel.errors import ConfigError, CongenialError
 
-SUBCOMMANDS = ("list", "sim", "compare")
+SUBCOMMANDS = ("list", "sim", "compare", "sweep", "reproduce")
 
 WENT_WRONG = 1
 CANNOT = 2

@@ -1,0 +1,78 @@
+"""`congenial reproduce`: the figures and claims of the papers, run again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from congenial.cli.options import Json, Markdown
+from congenial.cli.sweep import Cluster, Jobs, resumable, show_outcome, sweep_bar
+
+if TYPE_CHECKING:
+    from congenial.lab.claims import Judged
+
+EXAMPLES = """
+congenial reproduce token-gme/6a
+congenial reproduce token-gme/7a token-gme/7b --quick
+congenial reproduce token-gme --claims --json
+congenial reproduce all --docs docs/reproductions
+"""
+
+
+def command(
+    targets: Annotated[list[str], typer.Argument(metavar="PAPER[/FIGURE]...", help="token-gme, token-gme/6a, all.")],
+    quick: Annotated[bool, typer.Option("--quick", help="A coarse version: few points, short runs.")] = False,
+    claims: Annotated[bool, typer.Option("--claims", help="Print the paper's claims and what became of them.")] = False,
+    jobs: Jobs = 0,
+    cluster: Cluster = "",
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Results go into FOLDER/PAPER.")] = Path("runs"),
+    docs: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Also write a page for people there.")] = None,
+    json: Json = False,
+    markdown: Markdown = False,
+) -> None:
+    """Run a paper's experiments again, and say which of its claims come out.
+
+    Each figure gets a folder with results, pictures and a verdict. What has been run before is not run again.
+    """
+    from congenial.cli.output import notice_if_interpreted, print_json
+    from congenial.lab.reproduce import find_targets, reproduce, write_docs
+    from congenial.lab.runner import workers
+
+    made = []
+    places = []
+    for target in find_targets(targets):
+        folder = out / f"{target.paper.name}{'-quick' if quick else ''}"
+        with resumable(folder), workers(jobs, cluster) as crew, sweep_bar(target.name) as watch:
+            made.append(reproduce(target, folder, crew, quick, watch))
+        places.append(f"everything is in {folder}")
+        if docs is not None:
+            places.append(f"the page is {write_docs(made[-1], docs, quick)}")
+    if json:
+        print_json([item.as_dict() for item in made])
+        return
+    for item in made:
+        if not claims:
+            for figure in item.target.figures:
+                print(f"\nFigure {figure.name}: {figure.title}")
+                show_outcome(item.outcomes[figure.name], markdown)
+        ran = set(item.outcomes)
+        show_claims([j for j in item.judged if claims or ran.issuperset(j.claim.test.figures)], markdown)
+    notice_if_interpreted()
+    for place in places:
+        print(place)
+
+
+def show_claims(judged: list[Judged], markdown: bool) -> None:
+    from congenial.cli.output import show, table
+    from congenial.lab.claims import Tally
+    from congenial.lab.sweep import METRICS
+
+    rows = table("claim", "of", "section", "the paper", "ours", "verdict", markdown=markdown)
+    for item in judged:
+        claim, finding = item.claim, item.finding
+        verdict = f"{finding.verdict}: {item.reason}" if item.reason else finding.verdict
+        rows.add_row(claim.text, METRICS[claim.test.metric], claim.where, claim.paper, finding.ours, verdict)
+    show(rows)
+    print(Tally(judged))

@@ -1,0 +1,160 @@
+"""Plots for people: one small panel for each metric, a curve and its confidence band for each algorithm.
+
+Colours are those of Okabe & Ito, which colour-blind readers can tell apart; markers and dashes differ as well. Equal
+results give equal files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from congenial.lab.extras import needs
+from congenial.lab.replication import Value
+from congenial.lab.sweep import METRICS, PARAMETERS
+from congenial.lab.tables import Estimate, Outcome, show_value
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+MARKERS = "osD^vPX*"
+DASHES = ("-", "--", "-.", ":")
+WIDE = 20  # the largest value over the smallest, from which on an axis is logarithmic
+
+STYLE: dict[str, Any] = {
+    "font.size": 10,
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so pictures do not depend on the machine's fonts
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.6,
+    "svg.hashsalt": "congenial",
+    "svg.fonttype": "path",
+    "figure.dpi": 100,
+    "savefig.dpi": 150,
+}
+
+Curve = list[tuple[Value, Estimate]]
+
+
+def plot(outcome: Outcome, kind: str, title: str, path: Path) -> list[Path]:
+    """Draw the curves of a sweep, `kind` 'absolute' or 'ratio', as path.png and path.svg."""
+    with needs("lab"):
+        import matplotlib
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    with matplotlib.rc_context({**matplotlib.rcParamsDefault, "backend": "agg", **STYLE}):
+        figure = Figure(layout="constrained")
+        FigureCanvasAgg(figure)
+        _draw(figure, outcome, kind, title)
+        png, svg = path.with_suffix(".png"), path.with_suffix(".svg")
+        figure.savefig(png, metadata={"Software": None})
+        figure.savefig(svg, metadata={"Date": None, "Creator": None})
+    return [png, svg]
+
+
+def _draw(figure: Figure, outcome: Outcome, kind: str, title: str) -> None:
+    sweep = outcome.sweep
+    seconds: Sequence[Value | None] = list(sweep.vary.values())[1] if len(sweep.vary) == 2 else [None]
+    metrics = sweep.metrics
+    # with one varied parameter a block of panels; with two, a row for each metric, a column for each second value
+    columns = len(seconds) if len(seconds) > 1 else min(2, len(metrics))
+    rows = len(metrics) if len(seconds) > 1 else -(-len(metrics) // columns)
+    figure.set_size_inches(max(5.0, 4.2 * columns), 1.0 + 2.9 * rows)
+    grid = figure.subplots(rows, columns, squeeze=False)
+    panels = [(metric, second) for metric in metrics for second in seconds]
+    for place, axes in enumerate(grid.flat):
+        if place >= len(panels):
+            axes.set_axis_off()
+            continue
+        metric, second = panels[place]
+        _panel(axes, outcome, kind, metric, second)
+    handles, labels = grid.flat[0].get_legend_handles_labels()
+    figure.suptitle(title, fontsize=12)
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(3, len(labels)), frameon=False)
+
+
+def _panel(axes: Axes, outcome: Outcome, kind: str, metric: str, second: Value | None) -> None:
+    sweep = outcome.sweep
+    first = next(iter(sweep.vary))
+    values = sweep.vary[first]
+    algorithms = sweep.algorithms if kind == "absolute" else sweep.algorithms[:-1]
+    heights: list[float] = []
+    for number, algorithm in enumerate(algorithms):
+        curve = curve_of(outcome, kind, algorithm, metric, second)
+        if not curve:
+            continue
+        x = [_position(values, value) for value, _ in curve]
+        y = [estimate.value for _, estimate in curve]
+        heights += y
+        colour = OKABE_ITO[number % len(OKABE_ITO)]
+        label = algorithm if kind == "absolute" else f"{algorithm} / {sweep.baseline}"
+        marker, dash = MARKERS[number % len(MARKERS)], DASHES[number % len(DASHES)]
+        axes.plot(x, y, dash, color=colour, marker=marker, markersize=4.5, label=label, zorder=3)
+        low, high = [estimate.low for _, estimate in curve], [estimate.high for _, estimate in curve]
+        axes.fill_between(x, low, high, color=colour, alpha=0.22, linewidth=0, zorder=2)
+    name = METRICS[metric] if second is None else f"{METRICS[metric]}\n{list(sweep.vary)[1]} = {show_value(second)}"
+    axes.set_title(name, loc="left", fontsize=10)
+    axes.set_xlabel(PARAMETERS[first])
+    if kind == "ratio":
+        axes.axhline(1.0, color="#555555", linewidth=0.9, zorder=1)
+        axes.set_ylabel("ratio")
+    _scale_x(axes, values)
+    _scale_y(axes, heights, kind)
+
+
+def curve_of(outcome: Outcome, kind: str, algorithm: str, metric: str, second: Value | None = None) -> Curve:
+    """Along the first varied parameter, with the second (if there are two) at one value."""
+    curve: Curve = []
+    for point in outcome.records:
+        if second is not None and point[1] != second:
+            continue
+        made = outcome.mean if kind == "absolute" else outcome.ratio
+        estimate = made(point, algorithm, metric)
+        if estimate is not None:
+            curve.append((point[0], estimate))
+    return curve
+
+
+def _position(values: tuple[Value, ...], value: Value) -> float:
+    """Numbers where they are, texts one after the other."""
+    if _numeric(values):
+        return float(value)
+    return float(values.index(value))
+
+
+def _numeric(values: tuple[Value, ...]) -> bool:
+    return all([isinstance(value, (int, float)) and not isinstance(value, bool) for value in values])
+
+
+def _scale_x(axes: Axes, values: tuple[Value, ...]) -> None:
+    from matplotlib.ticker import NullFormatter, NullLocator
+
+    positions = [_position(values, value) for value in values]
+    if _numeric(values) and len(values) > 2:
+        positive = [position for position in positions if position > 0]
+        if positive and max(positive) / min(positive) > WIDE:
+            if min(positions) > 0:
+                axes.set_xscale("log")
+            else:
+                axes.set_xscale("symlog", linthresh=min(positive))
+    axes.set_xticks(positions, [show_value(value) for value in values])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    if len(values) > 6:
+        axes.tick_params(axis="x", labelsize=8)
+
+
+def _scale_y(axes: Axes, heights: list[float], kind: str) -> None:
+    from matplotlib.ticker import NullFormatter, ScalarFormatter
+
+    if heights and min(heights) > 0 and max(heights) / min(heights) > WIDE:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(ScalarFormatter())
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    elif kind == "absolute":
+        axes.set_ylim(bottom=0)

@@ -1,0 +1,49 @@
+"""Replications on disk: a line of JSON each, appended as they finish, so that a sweep can go on where it stopped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from congenial.kernel.errors import ConfigError
+from congenial.lab.replication import Record, Replication, fingerprint
+
+FILE = "replications.ndjson"
+
+
+class Store:
+    """`folder` None: in memory only."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.path = folder / FILE if folder is not None else None
+        self.records: dict[str, Record] = {}
+        if self.path is not None:
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self._read(self.path)
+            except OSError as error:
+                raise ConfigError(f"cannot write to {self.path.parent}: {error.strerror}") from error
+
+    def _read(self, path: Path) -> None:
+        if not path.exists():
+            return
+        data = path.read_bytes()
+        torn = len(data) - (data.rfind(b"\n") + 1)
+        if torn:  # the process was killed while it wrote the last line
+            with path.open("r+b") as file:
+                file.truncate(len(data) - torn)
+        for number, line in enumerate(data[: len(data) - torn].decode("utf-8").splitlines(), 1):
+            try:
+                record = Record.from_json(line)
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise ConfigError(f"{path}, line {number} is no replication; delete the line or the file") from error
+            if record.code == fingerprint(record.replication.algorithm):
+                self.records[record.replication.key()] = record
+
+    def get(self, work: Replication) -> Record | None:
+        return self.records.get(work.key())
+
+    def add(self, record: Record) -> None:
+        self.records[record.replication.key()] = record
+        if self.path is not None:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(record.to_json() + "\n")
