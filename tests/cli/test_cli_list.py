@@ -18,7 +18,7 @@ def test_every_algorithm_is_listed(run: Run) -> None:
     ended = run("list")
     assert ended.code == 0
     for name, algorithm in ALGORITHMS.items():
-        row = next(line for line in ended.out.splitlines() if f" {name} " in line)
+        row = next(line for line in ended.out.splitlines() if line.startswith(f"{name} "))
         assert str(algorithm.spec.messages) in row
         assert ("needed" in row) == algorithm.spec.fifo
 

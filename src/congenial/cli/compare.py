@@ -25,12 +25,12 @@ congenial compare maekawa my_algorithm.py:MyNode --think 0 --precision 0.05
 """
 
 COLUMNS = (
-    ("messages/entry", "messages_per_entry"),
-    ("integers/entry", "integers_per_entry"),
-    ("waiting mean", "waiting_time_mean"),
-    ("waiting p99", "waiting_time_p99"),
+    ("messages / entry", "messages_per_entry"),
+    ("integers / entry", "integers_per_entry"),
+    ("mean waiting", "waiting_time_mean"),
+    ("p99", "waiting_time_p99"),
     ("sync delay", "sync_delay_mean"),
-    ("throughput", "throughput"),
+    ("entries / time", "throughput"),
     ("fairness", "fairness"),
 )
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rich.console import JustifyMethod
     from rich.table import Table
 
 WIDTH_OF_A_FILE = 160  # columns, where output goes to no terminal that would say how wide it is
@@ -22,9 +23,20 @@ def table(*columns: str, markdown: bool = False, title: str | None = None) -> Ta
     from rich import box
     from rich.table import Table
 
-    made = Table(box=box.MARKDOWN if markdown else box.ROUNDED, title=title, title_justify="left")
-    for column in columns:
-        made.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left", overflow="fold")
+    if markdown:
+        made = Table(box=box.MARKDOWN)
+    else:  # narrow, for a terminal of 80 columns
+        made = Table(
+            box=box.SIMPLE_HEAD,
+            show_edge=False,
+            pad_edge=False,
+            padding=(0, 1, 0, 0),
+            title=title,
+            title_justify="left",
+        )
+    for index, column in enumerate(columns):
+        side: JustifyMethod = "right" if column.startswith(">") else "left"
+        made.add_column(column.lstrip(">"), justify=side, overflow="fold", no_wrap=index == 0)  # names stay whole
     return made
 
 
