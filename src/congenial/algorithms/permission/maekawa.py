@@ -188,11 +188,11 @@ class Maekawa(Node):
     def receive(self, src: int, msg: Message, out: Out) -> None:
         if isinstance(msg, Request):
             self._on_request(src, msg.number, out)
-        elif isinstance(msg, Locked):
+        elif isinstance(msg, Locked) and self._awaits(src):
             self._on_locked(src, msg.fence, out)
-        elif isinstance(msg, Failed):
+        elif isinstance(msg, Failed) and self._awaits(src):
             self._on_failed(src, out)
-        elif isinstance(msg, Inquire):
+        elif isinstance(msg, Inquire) and src in self.quorum:
             self._on_inquire(src, out)
         elif isinstance(msg, Relinquish) and self.locked_for is not None and self.locked_for[1] == src:
             self._on_relinquish(src, out)
@@ -200,3 +200,6 @@ class Maekawa(Node):
             self._on_release(src, msg.fence, out)
         else:
             raise self.unexpected(src, msg)
+
+    def _awaits(self, member: int) -> bool:
+        return self.phase == WAITING and member in self.quorum and member not in self.locks

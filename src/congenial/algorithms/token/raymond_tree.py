@@ -72,7 +72,7 @@ class RaymondTree(Node):
     def receive(self, src: int, msg: Message, out: Out) -> None:
         if isinstance(msg, Request):
             self.queue.append(src)
-        elif isinstance(msg, Privilege) and src == self.holder:
+        elif isinstance(msg, Privilege) and src == self.holder and self.asked:
             self.holder = self.me
             self.entries = msg.entries
         else:

@@ -63,7 +63,7 @@ class SuzukiKasamiBounded(SuzukiKasami):
         self.postponed = False  # I want to ask, once they have all
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
-        if isinstance(msg, RoundReceived):
+        if isinstance(msg, RoundReceived) and self.unacknowledged > 0:
             self.unacknowledged -= 1
             if self.unacknowledged == 0 and self.postponed:
                 self.postponed = False
