@@ -66,6 +66,8 @@ class Scenario:
         for name, amount in {"bandwidth": self.bandwidth, "warmup": self.warmup, "until": self.until}.items():
             if not amount >= 0:
                 raise ConfigError(f"--{name} must not be negative, and is {amount:g}")
+        if self.until <= self.warmup and self.warmup > 0:
+            raise ConfigError(f"--until {self.until:g} comes before the warm-up is over (--warmup {self.warmup:g})")
 
     def system(self) -> System:
         return System(find_algorithm(self.algorithm), self.nodes, self.options)
