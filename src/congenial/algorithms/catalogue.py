@@ -7,6 +7,11 @@ import sys
 from difflib import get_close_matches
 from pathlib import Path
 
+from congenial.algorithms.group.ra1 import RA1
+from congenial.algorithms.group.ra2 import RA2
+from congenial.algorithms.group.token_gme import TokenGME, TokenGMEFifo
+from congenial.algorithms.group.token_gme_bounded import TokenGMEBounded
+from congenial.algorithms.group.token_gme_types import TokenGMETypes
 from congenial.algorithms.permission.maekawa import Maekawa
 from congenial.algorithms.permission.ricart_agrawala import RicartAgrawala
 from congenial.algorithms.token.raymond_tree import RaymondTree
@@ -17,7 +22,7 @@ from congenial.kernel.node import Node
 
 ALGORITHMS: dict[str, type[Node]] = {
     algorithm.spec.name: algorithm
-    for algorithm in (SuzukiKasami, SuzukiKasamiBounded, RaymondTree, RicartAgrawala, Maekawa)
+    for algorithm in (SuzukiKasami, SuzukiKasamiBounded, RaymondTree, RicartAgrawala, Maekawa, RA1, RA2, TokenGME, TokenGMEFifo, TokenGMETypes, TokenGMEBounded)
 }
 
 
