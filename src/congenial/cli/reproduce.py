@@ -37,9 +37,11 @@ def command(
     Each figure gets a folder with results, pictures and a verdict. What has been run before is not run again.
     """
     from congenial.cli.output import notice_if_interpreted, print_json
+    from congenial.lab.extras import require
     from congenial.lab.reproduce import find_targets, reproduce, write_docs
     from congenial.lab.runner import workers
 
+    require("lab")
     made = []
     places = []
     for target in find_targets(targets):

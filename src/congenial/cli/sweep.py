@@ -62,10 +62,12 @@ def command(
     one to which the others are compared.
     """  # fmt: skip
     from congenial.cli.output import notice_if_interpreted, print_json
+    from congenial.lab.extras import require
     from congenial.lab.folder import write_folder, write_sweep
     from congenial.lab.runner import run_sweeps, workers
     from congenial.lab.store import Store
 
+    require("lab")
     sweep = _sweep(file, algorithms, vary, fixed, metrics, precision, least, most, seed)
     folder = out or Path("runs") / sweep.name
     sweep.validate()
@@ -138,6 +140,11 @@ def show_outcome(outcome: Outcome, markdown: bool = False) -> None:
                     cells.append("-" if estimate is None else str(estimate))
                 rows.add_row(*cells)
         show(rows)
+    coarse = [row for row in outcome.summary() if not row["precise"]]
+    if coarse:
+        points = len(coarse) // len(sweep.algorithms)
+        print(f"{points} of {len(outcome.records)} points are less precise than {sweep.precision:.0%}"
+              f" after {sweep.most} runs")  # fmt: skip
 
 
 @contextmanager

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from importlib.util import find_spec
 
 from congenial.kernel.errors import ConfigError
 
+PACKAGES = {"lab": ("matplotlib", "polars"), "cluster": ("distributed",)}
 
-@contextmanager
-def needs(extra: str) -> Iterator[None]:
-    """Around an import."""
-    try:
-        yield
-    except ImportError as error:
-        raise ConfigError(f"this needs {error.name}: pip install 'congenial[{extra}]'") from error
+
+def require(extra: str) -> None:
+    """Fail now rather than after an hour."""
+    for package in PACKAGES[extra]:
+        if find_spec(package) is None:
+            raise ConfigError(f"this needs {package}: pip install 'congenial[{extra}]'")

@@ -10,7 +10,7 @@ from congenial.lab.page import comparison_page
 from congenial.lab.plots import plot
 from congenial.lab.replication import fingerprint
 from congenial.lab.store import Store
-from congenial.lab.sweep import Sweep
+from congenial.lab.sweep import PARAMETERS, Sweep
 from congenial.lab.tables import Outcome, frame, write_csv
 
 SWEEP_FILE = "sweep.toml"
@@ -26,14 +26,14 @@ def write_sweep(folder: Path, sweep: Sweep, command: str = "") -> str:
 
 
 def write_folder(folder: Path, sweep: Sweep, store: Store, title: str = "", command: str = "") -> Outcome:
-    """Everything that comes out of a sweep's replications. The folder's files are named in docs/laboratory.md."""
+    """Everything that comes out of a sweep's replications."""
     repeat = write_sweep(folder, sweep, command)
     outcome = Outcome.of(sweep, store)
     summary = outcome.summary()
     write_csv(folder / "results.csv", summary)
     write_csv(folder / "replications.csv", outcome.replications())
     frame(summary).write_parquet(folder / "results.parquet")
-    title = title or f"{', '.join(sweep.algorithms)}: {', '.join(sweep.vary)}"
+    title = title or f"{', '.join(sweep.algorithms)}, by {' and '.join([PARAMETERS[name] for name in sweep.vary])}"
     pictures = [("Means", plot(outcome, "absolute", title, folder / "absolute")[1])]
     if len(sweep.algorithms) > 1:
         write_csv(folder / "ratios.csv", outcome.ratios())

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from congenial.lab.extras import needs
 from congenial.lab.replication import Value
 from congenial.lab.sweep import METRICS, PARAMETERS
 from congenial.lab.tables import Estimate, Outcome, show_value
@@ -43,10 +42,10 @@ Curve = list[tuple[Value, Estimate]]
 
 def plot(outcome: Outcome, kind: str, title: str, path: Path) -> list[Path]:
     """Draw the curves of a sweep, `kind` 'absolute' or 'ratio', as path.png and path.svg."""
-    with needs("lab"):
-        import matplotlib
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     with matplotlib.rc_context({**matplotlib.rcParamsDefault, "backend": "agg", **STYLE}):
         figure = Figure(layout="constrained")
         FigureCanvasAgg(figure)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from congenial.kernel.errors import ConfigError, CongenialError
-from congenial.lab.extras import needs
+from congenial.lab.extras import require
 from congenial.lab.replication import Record, Replication, fingerprint, replicate, start_worker
 from congenial.lab.store import Store
 from congenial.lab.sweep import Point, Sweep
@@ -54,6 +54,7 @@ def run_sweep(
     from congenial.lab.folder import write_folder
     from congenial.lab.tables import summary_frame
 
+    require("lab")
     store = Store(Path(folder) if folder is not None else None)
     with workers(jobs, cluster) as crew:
         run_sweeps([sweep], store, crew, watch)
@@ -162,8 +163,9 @@ def _processors() -> int:
 
 @contextmanager
 def _dask(address: str) -> Iterator[Crew]:
-    with needs("cluster"):
-        from distributed import Client
+    require("cluster")
+    from distributed import Client
+
     try:
         client = Client(address, timeout="10s", set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
@@ -208,7 +210,7 @@ class _Run:
                     self.flying[self.crew.executor.submit(replicate, work)] = work
                 self._tell()
                 finished, _ = wait(self.flying, return_when=FIRST_COMPLETED)
-                for future in finished:
+                for future in [future for future in self.flying if future in finished]:
                     self._finish(self.flying.pop(future), future)
         finally:
             for future in self.flying:

@@ -103,12 +103,10 @@ class Sweep:
         set_ = object.__setattr__
         set_(self, "algorithms", tuple(self.algorithms))
         set_(self, "metrics", tuple(self.metrics))
-        for part in ("vary", "fixed"):
+        for part, verb in (("vary", "vary"), ("fixed", "fix")):
             for name in getattr(self, part):
                 if name not in PARAMETERS:
-                    raise ConfigError(
-                        f"there is no parameter {name!r} to {part[:3]}; there are: {', '.join(PARAMETERS)}"
-                    )
+                    raise ConfigError(f"there is no parameter {name!r} to {verb}; there are: {', '.join(PARAMETERS)}")
         set_(self, "vary", {name: _values(name, values) for name, values in self.vary.items()})
         set_(self, "fixed", {name: clean_value(name, value) for name, value in self.fixed.items()})
         self._check()

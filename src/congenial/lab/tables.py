@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from congenial.lab.extras import needs
 from congenial.lab.replication import Record, Value
 from congenial.lab.runner import precise, records_at
 from congenial.lab.store import Store
@@ -120,8 +119,8 @@ def write_csv(path: Path, rows: Sequence[Row]) -> None:
 
 
 def frame(rows: Sequence[Row]) -> polars.DataFrame:
-    with needs("lab"):
-        import polars
+    import polars
+
     return polars.DataFrame(list(rows), infer_schema_length=None, strict=False)
 
 

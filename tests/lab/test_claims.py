@@ -1,0 +1,103 @@
+"""Claims and verdicts: on made-up outcomes whose verdicts are known, and the table's shape."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from standin import made_up
+
+from congenial.lab.claims import At, Claim, Everywhere, Extreme, Tally, Trend, markdown_table
+from congenial.lab.papers import PAPERS
+from congenial.lab.papers.paper import Paper
+from congenial.lab.papers.token_gme import TOKEN_GME, USUAL
+
+W = "waiting_time_mean"
+GOLDEN = Path(__file__).with_name("token_gme_claims.json")
+
+VERDICTS = [
+    (At(("f",), W, 10, 0.4, 0.6), {5: 1.0, 10: 0.5}, 0.0, "reproduced"),
+    (At(("f",), W, 10, 0.4, 0.6), {10: 0.62}, 0.02, "reproduced"),  # the interval reaches it
+    (At(("f",), W, 10, 0.4, 0.6), {10: 0.7}, 0.02, "partly"),
+    (At(("f",), W, 10, 0.4, 0.6), {10: 0.97}, 0.02, "not reproduced"),  # perhaps no change at all
+    (At(("f",), W, 10, 1.1, 1.2), {10: 0.9}, 0.0, "not reproduced"),
+    (At(("f",), W, 7, 0.4, 0.6), {10: 0.5}, 0.0, "not run"),
+    (Extreme(("f",), W, 0.4, 0.6), {5: 0.9, 10: 0.5, 20: 0.8}, 0.0, "reproduced"),
+    (Extreme(("f",), W, 1.1, 1.2, largest=True), {5: 0.9, 10: 1.15, 20: 0.8}, 0.0, "reproduced"),
+    (Extreme(("f",), W, 1.1, 1.2, largest=True), {5: 0.9, 10: 1.5}, 0.0, "partly"),
+    (Everywhere(("f",), W, 0.0, 1.0), {5: 0.9, 10: 0.5}, 0.0, "reproduced"),
+    (Everywhere(("f",), W, 0.0, 1.0, but=(("f", 2),)), {2: 1.1, 5: 0.9, 10: 0.5}, 0.0, "reproduced"),
+    (Everywhere(("f",), W, 0.0, 1.0), {2: 1.1, 5: 0.9, 10: 0.5}, 0.0, "partly"),
+    (Everywhere(("f",), W, 0.0, 1.0), {2: 1.1, 5: 1.2, 10: 0.5}, 0.0, "not reproduced"),
+    (Trend(("f",), W), {2: 1.0, 5: 0.9, 10: 0.5}, 0.001, "reproduced"),
+    (Trend(("f",), W), {2: 1.0, 5: 1.001, 10: 0.5}, 0.01, "reproduced"),  # no more than chance
+    (Trend(("f",), W), {2: 1.0, 5: 1.2, 10: 0.5}, 0.01, "partly"),
+    (Trend(("f",), W), {2: 1.0, 5: 0.9, 10: 0.99}, 0.1, "not reproduced"),
+    (Trend(("f",), W), {2: 0.5, 5: 0.9, 10: 1.0}, 0.001, "not reproduced"),
+    (Trend(("f",), W, rises=True), {2: 0.5, 5: 0.9, 10: 1.0}, 0.001, "reproduced"),
+]
+
+
+@pytest.mark.parametrize(("test", "ratios", "noise", "verdict"), VERDICTS)
+def test_verdicts(test, ratios, noise, verdict) -> None:  # type: ignore[no-untyped-def]
+    outcomes = {"f": made_up("nodes", ratios, noise)}
+    assert test.judge(outcomes).verdict == verdict
+
+
+def test_an_unreproduced_claim_stays_in_the_table_with_its_reason() -> None:
+    outcomes = {"f": made_up("nodes", {5: 0.9})}
+    claims = [
+        Claim("good", "4.1", "0.9", At(("f",), W, 5, 0.8, 1.0), reason="never shown"),
+        Claim("bad", "4.2", "0.5", At(("f",), W, 5, 1.4, 1.6), reason="the moon"),
+        Claim("absent", "4.3", "0.5", At(("g",), W, 5, 0.4, 0.6)),
+    ]
+    judged = [claim.judge(outcomes) for claim in claims]
+    table = markdown_table(judged)
+    assert "| bad (waiting time) | 4.2 | 0.5 | 0.9 ± 0 | **not reproduced**: the moon |" in table
+    assert "never shown" not in table
+    assert "figure g was not run" in table
+    assert str(Tally(judged)) == "1 reproduced, 1 not reproduced, 1 not run"
+
+
+def test_the_claims_of_the_paper(rewrite: bool) -> None:
+    """All of them, in order, with what the paper says: nothing may vanish from the table unseen."""
+    rows = [{"claim": c.text, "where": c.where, "paper": c.paper, "test": repr(c.test)} for c in TOKEN_GME.claims]
+    if rewrite:
+        GOLDEN.write_text(json.dumps(rows, indent=1) + "\n")
+    assert rows == json.loads(GOLDEN.read_text())
+
+
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=list(PAPERS))
+def test_claims_speak_of_figures_and_values_that_exist_also_in_the_quick_version(paper: Paper) -> None:
+    figures = {figure.name: figure for figure in paper.figures}
+    for claim in paper.claims:
+        for name in claim.test.figures:
+            for sweep in (figures[name].sweep, figures[name].quick()):
+                (values,) = sweep.vary.values()
+                assert claim.test.metric in sweep.metrics
+                if isinstance(claim.test, At):
+                    assert claim.test.value in values
+
+
+def test_figures_vary_what_their_captions_say() -> None:
+    """Mittal & Mohan 2007, captions of figures 6 and 7: the parameter, the ends of its range, the processes."""
+    captions = {
+        "6a": ("groups", 2, 150, 100),
+        "6b": ("think", 0, 4000, 100),
+        "6c": ("hold", 0, 50, 100),
+        "6d": ("delay", 0, 50, 100),
+        "6e": ("skew", "50/50", "10/90", 100),
+        "6f": ("nodes", 5, 500, None),
+        "7a": ("nodes", 2, 500, None),
+        "7b": ("skew", "50/50", "10/90", 200),
+    }
+    assert {figure.name for figure in TOKEN_GME.figures} == set(captions)
+    for figure in TOKEN_GME.figures:
+        parameter, first, last, nodes = captions[figure.name]
+        ((varied, values),) = figure.sweep.vary.items()
+        assert (varied, values[0], values[-1], figure.sweep.fixed.get("nodes")) == (parameter, first, last, nodes)
+        assert set(figure.coarse) <= set(values)
+        for name, value in figure.sweep.fixed.items():
+            assert name == "nodes" or value == USUAL[name]
+        assert figure.sweep.precision == 0.05

@@ -1,0 +1,93 @@
+"""Pictures and pages: files that are what they should be, alike whenever they are made, and readable by everyone."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from standin import made_up
+
+from congenial.lab.page import comparison_page
+from congenial.lab.plots import OKABE_ITO, curve_of, plot
+from congenial.lab.sweep import Sweep
+from congenial.lab.tables import Outcome, frame, write_csv
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.mark.parametrize("kind", ["absolute", "ratio"])
+def test_equal_results_give_equal_pictures(kind: str, tmp_path: Path) -> None:
+    outcome = made_up("nodes", {5: 2.2, 50: 0.3, 500: 0.01}, 0.004)
+    first = plot(outcome, kind, "a title", tmp_path / "first")
+    second = plot(outcome, kind, "a title", tmp_path / "second")
+    for one, other in zip(first, second, strict=True):
+        assert one.read_bytes() == other.read_bytes()
+    assert first[0].read_bytes().startswith(b"\x89PNG")
+    assert ElementTree.parse(first[1]).getroot().tag == f"{SVG}svg"
+
+
+def test_curves_bands_and_colours_are_drawn(tmp_path: Path) -> None:
+    _, svg = plot(made_up("nodes", {5: 2.2, 50: 0.3}, 0.01), "absolute", "a title", tmp_path / "x")
+    text = svg.read_text()
+    for colour in OKABE_ITO[:2]:
+        assert text.count(f"stroke: {colour.lower()}") >= 4, "a curve in each of four panels"
+    assert text.count('id="FillBetweenPolyCollection') == 8, "a band for each of two curves in each of four panels"
+
+
+@pytest.mark.parametrize(
+    "ratios", [{"50/50": 1.0, "10/90": 0.9}, {0.0: 1.0, 50.0: 0.9, 4000.0: 0.5}, {3: 0.9}, {1: 5.0, 2: 0.01}]
+)
+def test_all_kinds_of_axes(ratios, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    parameter = "skew" if "50/50" in ratios else "think"
+    for kind in ("absolute", "ratio"):
+        for path in plot(made_up(parameter, ratios, 0.001), kind, "a title", tmp_path / kind):
+            assert path.stat().st_size > 1000
+
+
+def test_two_parameters_make_a_column_for_each_second_value(tmp_path: Path) -> None:
+    one = made_up("nodes", {3: 0.5, 5: 0.6})
+    sweep = Sweep(one.sweep.algorithms, {"nodes": (3, 5), "hold": (1, 2, 3)}, least=3, most=3)
+    outcome = Outcome(sweep, {(n, h): records for (n,), records in one.records.items() for h in (1.0, 2.0, 3.0)})
+    _, svg = plot(outcome, "ratio", "a title", tmp_path / "x")
+    assert len(re.findall(r'id="axes_\d+"', svg.read_text())) == 12
+    assert [value for value, _ in curve_of(outcome, "ratio", "suzuki-kasami", "throughput", 2.0)] == [3, 5]
+
+
+def test_the_page_needs_nothing_else(tmp_path: Path) -> None:
+    outcome = made_up("nodes", {5: 2.2, 50: 0.3}, 0.01)
+    _, svg = plot(outcome, "ratio", "a <title>", tmp_path / "x")
+    page = comparison_page(outcome, "a <title>", [("Ratios", svg)], "congenial sweep <x>")
+    assert "<h1>a &lt;title&gt;</h1>" in page
+    assert "congenial sweep &lt;x&gt;" in page
+    assert "suzuki-kasami" in page
+    assert "2.2 ± 0.025" in page
+    sources = re.findall(r'(?:src|href)="(.{0,30})', page)
+    assert sources
+    assert all([source.startswith("data:image/svg+xml;base64,") for source in sources])
+
+
+def test_ratios_are_taken_run_by_run() -> None:
+    outcome = made_up("nodes", {5: 2.0}, 0.5)
+    ratio = outcome.ratio((5,), "suzuki-kasami", "throughput")
+    assert ratio is not None
+    assert ratio.value == pytest.approx(2.0)
+    # three runs with ratios 1.5, 2, 2.5: t(2) * s / sqrt(3)
+    assert ratio.half == pytest.approx(4.302653 * 0.5 / 3**0.5, rel=1e-4)
+
+
+def test_a_baseline_of_zero_has_no_ratio() -> None:
+    outcome = made_up("nodes", {5: 2.0})
+    for record in outcome.records[(5,)]["ricart-agrawala"]:
+        record.measures["waiting_time_mean"] = 0.0
+    assert outcome.ratio((5,), "suzuki-kasami", "waiting_time_mean") is None
+    assert outcome.ratios()[0]["waiting_time_mean"] is None
+
+
+def test_csv_numbers_come_back_as_they_were(tmp_path: Path) -> None:
+    import polars
+
+    rows = made_up("nodes", {5: 1 / 3, 7: 0.1 + 0.2}, 0.01).summary()
+    write_csv(tmp_path / "x.csv", rows)
+    assert polars.read_csv(tmp_path / "x.csv").equals(frame(rows))

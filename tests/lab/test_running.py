@@ -1,0 +1,207 @@
+"""Sweeps come out the same however they are run, stop when they should, and go on where they stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+from distributed import LocalCluster
+from standin import TINY, recorded
+
+from congenial.kernel.errors import ConfigError
+from congenial.lab import Sweep, run_sweep
+from congenial.lab.replication import Record, replicate
+from congenial.lab.runner import Crew, Here, SweepFailed, precise, records_at, run_sweeps, workers
+from congenial.lab.store import FILE, Store
+from congenial.lab.tables import Outcome
+
+EQUAL = ("results.csv", "ratios.csv", "replications.csv", "ratio.svg", "ratio.png", "absolute.svg", "absolute.png")
+VIOLATION = """
+from congenial.algorithms.token.suzuki_kasami import SuzukiKasami
+
+class Greedy(SuzukiKasami):
+    def request(self, groups, out):
+        out.enter(groups[0], 0)
+
+    def release(self, out):
+        pass
+"""
+
+
+class Counting(Here):
+    """Counts what it runs."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def submit(self, fn, /, *args, **kwargs):  # type: ignore[no-untyped-def]
+        self.count += 1
+        return super().submit(fn, *args, **kwargs)
+
+
+def test_one_process_several_and_a_cluster_write_the_same_bytes(tmp_path: Path) -> None:
+    serial = run_sweep(TINY, folder=tmp_path / "serial")
+    processes = run_sweep(TINY, jobs=2, folder=tmp_path / "processes")
+    with LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster:
+        dask = run_sweep(TINY, cluster=cluster.scheduler_address, folder=tmp_path / "dask")
+    assert serial.equals(processes)
+    assert serial.equals(dask)
+    for name in EQUAL:
+        first = (tmp_path / "serial" / name).read_bytes()
+        assert first == (tmp_path / "processes" / name).read_bytes(), name
+        assert first == (tmp_path / "dask" / name).read_bytes(), name
+    runs = serial["runs"].to_list()
+    assert min(runs) >= TINY.least
+    assert len(set(runs)) > 1, "all points stopped alike, which shows nothing about stopping"
+
+
+def test_the_frame_has_a_row_for_each_algorithm_at_each_point() -> None:
+    frame = run_sweep(TINY)
+    assert frame.height == 6
+    assert frame.filter(frame["algorithm"] == "ricart-agrawala")["messages_per_entry"].to_list() == [4.0, 8.0]
+
+
+def test_what_is_on_disk_is_not_run_again(tmp_path: Path) -> None:
+    whole = Outcome.of(TINY, _run(TINY, Store(tmp_path), Counting())).summary()
+    lines = (tmp_path / FILE).read_text().splitlines(keepends=True)
+    again = Counting()
+    _run(TINY, Store(tmp_path), again)
+    assert again.count == 0
+    # killed in the middle of a line: what was whole is kept, the torn line is run again
+    (tmp_path / FILE).write_text("".join(lines[:5]) + lines[5][:40])
+    resumed = Counting()
+    store = _run(TINY, Store(tmp_path), resumed)
+    assert resumed.count == len(lines) - 5
+    assert Outcome.of(TINY, store).summary() == whole
+    assert _without_seconds((tmp_path / FILE).read_text()) == _without_seconds("".join(lines))
+
+
+def test_a_more_precise_sweep_builds_on_a_coarse_one_and_leaves_it_as_it_was(tmp_path: Path) -> None:
+    coarse = Outcome.of(TINY, _run(TINY, Store(tmp_path), Counting())).summary()
+    finer = replace(TINY, least=7)
+    counting = Counting()
+    store = _run(finer, Store(tmp_path), counting)
+    assert 0 < counting.count < 2 * 3 * 7
+    assert Outcome.of(TINY, store).summary() == coarse
+
+
+def test_runs_of_other_code_are_not_reused(tmp_path: Path) -> None:
+    record = replicate(TINY.replication("suzuki-kasami", (3,), 0))
+    store = Store(tmp_path)
+    store.add(replace(record, code="of yesterday"))
+    assert Store(tmp_path).records == {}
+    store.add(record)
+    assert list(Store(tmp_path).records.values()) == [Record.from_json(record.to_json())]
+
+
+def test_a_damaged_file_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text("what is this\n")
+    with pytest.raises(ConfigError, match=r"replications\.ndjson, line 1 is no replication"):
+        Store(tmp_path)
+
+
+def test_sweeps_that_run_together_share_their_runs() -> None:
+    groups = Sweep(
+        ("suzuki-kasami", "ricart-agrawala"), {"hold": (5, 20)}, {"nodes": 4, "requests": 5}, least=2, most=2
+    )
+    nodes = Sweep(("suzuki-kasami", "ricart-agrawala"), {"nodes": (4, 6)}, {"hold": 20, "requests": 5}, least=2, most=2)
+    counting = Counting()
+    run_sweeps([groups, nodes], Store(), Crew(counting, lambda: 1))
+    assert counting.count == 2 * 2 * 3
+
+
+def test_a_point_stops_when_it_is_precise_and_not_before() -> None:
+    sweep = Sweep(("a", "b"), {"nodes": (3,)}, metrics=("throughput",), precision=0.05, least=2, most=8)
+    steady = {"a": [1.0, 1.0], "b": [2.0, 2.0]}
+    found = records_at(sweep, (3,), recorded(sweep, steady))
+    assert found is not None
+    assert len(found["a"]) == 2
+    wild = {"a": [1.0, 2.0], "b": [2.0, 4.0]}  # the ratio is steady, the means are not
+    store = recorded(sweep, wild)
+    assert records_at(sweep, (3,), store) is None
+    both = {name: [store.get(sweep.replication(name, (3,), k)) for k in range(2)] for name in "ab"}
+    assert not precise(sweep, both)  # type: ignore[arg-type]
+    at_most = recorded(sweep, {"a": [1.0, 2.0] * 4, "b": [2.0, 4.0] * 4})
+    found = records_at(sweep, (3,), at_most)
+    assert found is not None
+    assert len(found["a"]) == sweep.most
+
+
+def test_a_run_that_goes_wrong_stops_the_sweep_and_says_how_to_repeat_it(tmp_path: Path) -> None:
+    (tmp_path / "greedy.py").write_text(VIOLATION)
+    sweep = Sweep((f"{tmp_path / 'greedy.py'}:Greedy",), {"nodes": (3,)}, {"think": 0, "requests": 5})
+    with pytest.raises(
+        SweepFailed, match=r"congenial sim .*greedy\.py:Greedy --nodes 3 --requests 5 --think 0 --seed 1"
+    ):
+        run_sweep(sweep)
+
+
+def test_no_scheduler_no_run() -> None:
+    with pytest.raises(ConfigError, match=r"no Dask scheduler answers at nowhere"), workers(cluster="nowhere://x"):
+        pass
+
+
+def test_a_killed_sweep_goes_on_and_leaves_no_workers_behind(tmp_path: Path) -> None:
+    words = [
+        "sweep",
+        "-a",
+        "suzuki-kasami",
+        "-a",
+        "ricart-agrawala",
+        "--vary",
+        "nodes=20,21",
+        "--fixed",
+        "requests=100",
+    ]
+    words += ["--precision", "0.001", "--most", "12", "--out", str(tmp_path / "run")]
+    command = [sys.executable, "-m", "congenial", *words]
+    process = subprocess.Popen([*command, "--jobs", "2"], stderr=subprocess.DEVNULL, start_new_session=True)
+    finished = tmp_path / "run" / FILE
+    until = monotonic() + 60
+    while not (finished.exists() and finished.read_bytes().count(b"\n") >= 2):
+        assert monotonic() < until
+        assert process.poll() is None, "it ended before it could be killed"
+        sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    while _alive(process.pid):
+        assert monotonic() < until, "worker processes outlived their master"
+        sleep(0.05)
+    kept = finished.read_bytes().count(b"\n")
+    small = [*command, "--most", "3", "--jobs", "1", "--json"]
+    ended = subprocess.run(small, capture_output=True, text=True, timeout=100)
+    assert ended.returncode == 0, ended.stderr
+    results = json.loads(ended.stdout)["results"]
+    assert [row["runs"] for row in results] == [3, 3, 3, 3]
+    lines = finished.read_text().splitlines()
+    assert len(lines) >= kept
+    assert len({_who(line) for line in lines}) == len(lines), "something was run twice"
+
+
+def _run(sweep: Sweep, store: Store, executor: Here) -> Store:
+    run_sweeps([sweep], store, Crew(executor, lambda: 1))
+    return store
+
+
+def _who(line: str) -> str:
+    data = json.loads(line)
+    return json.dumps([data["algorithm"], data["parameters"], data["seed"]])
+
+
+def _without_seconds(text: str) -> set[str]:
+    return {json.dumps({**json.loads(line), "seconds": 0}) for line in text.splitlines()}
+
+
+def _alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
