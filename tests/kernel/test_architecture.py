@@ -1,0 +1,70 @@
+"""Arrows between rooms point one way, and nodes know nothing of the world."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "src" / "congenial"
+MAY_IMPORT = {
+    "kernel": {"kernel"},
+    "problems": {"kernel", "problems"},
+    "parts": {"kernel", "problems", "parts"},
+    "algorithms": {"kernel", "problems", "parts", "algorithms", "transform"},
+    "transform": {"kernel", "problems", "parts", "algorithms", "transform"},
+    "sim": {"kernel", "problems", "parts", "algorithms", "transform", "sim"},
+    "check": {"kernel", "problems", "parts", "algorithms", "transform", "check"},
+    "net": {"kernel", "problems", "parts", "algorithms", "transform", "net"},
+}
+PURE = ("kernel", "problems", "parts", "algorithms", "transform")
+THE_WORLD = {"asyncio", "random", "time", "socket", "threading", "datetime", "secrets", "selectors"}
+
+
+def imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            assert node.module is not None
+            if node.module == "congenial":
+                yield from [f"congenial.{alias.name}" for alias in node.names]
+            else:
+                yield node.module
+
+
+def files(room: str) -> list[Path]:
+    return sorted((PACKAGE / room).rglob("*.py"))
+
+
+@pytest.mark.parametrize("room", MAY_IMPORT)
+def test_a_room_imports_only_from_rooms_before_it(room: str) -> None:
+    for path in files(room):
+        for name in imports(path):
+            if name.startswith("congenial."):
+                assert name.split(".")[1] in MAY_IMPORT[room], f"{path.relative_to(PACKAGE)} imports {name}"
+            assert name != "congenial", f"{path.relative_to(PACKAGE)} imports the whole package"
+
+
+@pytest.mark.parametrize("room", PURE)
+def test_nodes_do_no_io_read_no_clock_and_draw_no_random_numbers(room: str) -> None:
+    for path in files(room):
+        for name in imports(path):
+            assert name.split(".")[0] not in THE_WORLD, f"{path.relative_to(PACKAGE)} imports {name}"
+
+
+@pytest.mark.parametrize("room", ["kernel", "algorithms"])
+def test_algorithms_do_not_draw_from_the_simulator_s_streams_either(room: str) -> None:
+    for path in files(room):
+        assert "librt.random" not in set(imports(path)), path.relative_to(PACKAGE)
+
+
+def test_the_test_sees_imports() -> None:
+    """It would be in vain if it looked in the wrong place."""
+    assert len(files("kernel")) > 5
+    assert len(files("algorithms")) > 5
+    assert "congenial.kernel.node" in set(imports(PACKAGE / "algorithms" / "system.py"))
+    assert "librt.random" in set(imports(PACKAGE / "sim" / "chance.py"))

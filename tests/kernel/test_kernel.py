@@ -1,0 +1,251 @@
+"""The vocabulary: messages and their size, laws, the outbox, occupancy, traces."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from congenial.algorithms.token.suzuki_kasami import Privilege, Request
+from congenial.kernel.errors import ConfigError, ContractError, SafetyViolation
+from congenial.kernel.message import Measure, Message, field_names, field_values, integers
+from congenial.kernel.node import Node
+from congenial.kernel.out import EVERYONE, Outbox
+from congenial.kernel.problem import Occupancy
+from congenial.kernel.spec import Law
+from congenial.kernel.trace import KINDS, Event, Trace, TraceFile, message_event, read_trace
+from congenial.problems.group import GROUP
+from congenial.problems.mutex import MUTEX
+from congenial.sim.engine import SimulationFailed
+from congenial.sim.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Parcel(Message):
+    number: int
+    label: str
+    urgent: bool
+    row: tuple[int, ...]
+    nested: tuple[tuple[int, int], ...]
+    nothing: None = None
+
+
+@dataclass(frozen=True)
+class Bare(Message):
+    pass
+
+
+class TestMessages:
+    def test_have_fields_in_order(self) -> None:
+        assert field_names(Parcel) == ("number", "label", "urgent", "row", "nested", "nothing")
+        assert field_names(Bare) == ()
+        assert field_names(Message) == ()
+        assert field_values(Request(3)) == {"number": 3}
+
+    @pytest.mark.parametrize(
+        ("value", "size"),
+        [
+            (5, 1), (True, 1), ("name", 1), (2.5, 1), (None, 0), ((), 0), ((1, (2, 3)), 3), ([1, [2]], 2), ({1, 2}, 2),
+            ({1: (2, 3)}, 3), (Bare(), 0), (Request(7), 1), (Privilege((1, 2), (0, 0, 0), 4), 6),
+        ],
+    )  # fmt: skip
+    def test_size_in_integers(self, value: object, size: int) -> None:
+        assert integers(value) == size
+
+    @given(st.lists(st.integers()), st.lists(st.tuples(st.integers(), st.integers())))
+    def test_the_quick_measure_agrees_with_the_slow_one(self, row: list[int], nested: list[tuple[int, int]]) -> None:
+        parcel = Parcel(1, "x", True, tuple(row), tuple(nested))
+        assert Measure(Parcel).size(parcel) == integers(parcel) == 3 + len(row) + 2 * len(nested)
+
+    def test_equal_messages_are_equal_and_cannot_be_changed(self) -> None:
+        assert Request(3) == Request(3)
+        assert hash(Request(3)) == hash(Request(3))
+        assert Request(3) != Request(4)
+        with pytest.raises(AttributeError):
+            Request(3).number = 4  # type: ignore[misc]
+
+
+class TestLaws:
+    def test_are_formulas(self) -> None:
+        law = Law("0", "2*(n-1) + ceil(sqrt(n))")
+        assert law.least_for({"n": 10}) == 0
+        assert law.most_for({"n": 10}) == 22
+        assert str(law) == "0 .. 2*(n-1) + ceil(sqrt(n))"
+        assert str(Law("n")) == "n"
+
+    @pytest.mark.parametrize("formula", ["x+1", "__import__('os')", "n.bit_length() + y", "open('f')"])
+    def test_know_their_variables_only(self, formula: str) -> None:
+        with pytest.raises(ConfigError, match="law"):
+            Law(formula)
+
+
+class TestTheOutbox:
+    def test_writes_down_what_a_step_does(self) -> None:
+        out = Outbox()
+        out.send(2, Request(1))
+        out.broadcast(Request(2))
+        out.enter(4, 9)
+        out.save()
+        assert out.sent == [(2, Request(1)), (EVERYONE, Request(2))]
+        assert out.entered == (4, 9)
+        assert out.saved
+        assert not out.ejected
+
+    def test_timers(self) -> None:
+        out = Outbox()
+        out.set_timer(1, 5.0)
+        out.set_timer(1, 6.0)
+        out.set_timer(2, 7.0)
+        out.cancel_timer(2)
+        out.cancel_timer(3)
+        assert out.timers_set == [(1, 6.0)]
+        assert out.timers_cancelled == [2, 3]
+        out.set_timer(3, 1.0)
+        assert out.timers_cancelled == [2]
+
+    def test_choices_are_answered_in_order_and_written_down(self) -> None:
+        out = Outbox((2, 1))
+        assert [out.choose(3), out.choose(2), out.choose(5)] == [2, 1, 0]
+        assert out.asked == [3, 2, 5]
+        with pytest.raises(ContractError):
+            out.choose(0)
+
+    def test_one_entry_a_step(self) -> None:
+        out = Outbox()
+        out.enter(0, 1)
+        with pytest.raises(ContractError, match="twice"):
+            out.enter(0, 2)
+
+
+class TestPhases:
+    def test_go_round(self) -> None:
+        node, out = Node(1, 3), Outbox()
+        node.wait()
+        node.enter(out, 7, 2)
+        assert out.entered == (2, 7)
+        node.leave()
+        node.wait()
+        node.enter(Outbox())
+        lost = Outbox()
+        node.lose(lost)
+        assert lost.ejected
+        assert node.phase == 0
+
+    def test_and_no_other_way(self) -> None:
+        node = Node(1, 3)
+        with pytest.raises(ContractError, match="process 1 would enter while it is idle"):
+            node.enter(Outbox())
+        with pytest.raises(ContractError, match="process 1 would leave while it is idle"):
+            node.leave()
+        with pytest.raises(ContractError):
+            node.lose(Outbox())
+        node.wait()
+        with pytest.raises(ContractError, match="process 1 asks to enter while it is waiting"):
+            node.wait()
+
+
+class TestOccupancy:
+    def test_mutual_exclusion(self) -> None:
+        books = Occupancy(MUTEX, 3)
+        books.ask(0, (0,))
+        books.ask(1, (0,))
+        books.enter(0, 0, 1)
+        assert (books.inside, books.waiting, books.waiters()) == (1, 1, [1])
+        with pytest.raises(SafetyViolation, match="process 1 enters while process 0 is inside"):
+            books.enter(1, 0, 2)
+        books.leave(0)
+        books.enter(1, 0, 2)
+
+    def test_groups(self) -> None:
+        books = Occupancy(GROUP, 4)
+        for process, groups in enumerate([(1,), (1, 2), (2,), (1,)]):
+            books.ask(process, groups)
+        assert books.enter(0, 1, 1) == 1
+        assert books.enter(1, 1, 1) == 1
+        with pytest.raises(
+            SafetyViolation, match="process 2 enters group 2 while processes 0, 1 are inside for group 1"
+        ):
+            books.enter(2, 2, 2)
+        with pytest.raises(SafetyViolation, match="process 3 enters group 2, but asked for 1"):
+            books.enter(3, 2, 2)
+
+    def test_no_entry_without_a_request(self) -> None:
+        with pytest.raises(SafetyViolation, match="without having asked"):
+            Occupancy(MUTEX, 2).enter(0, 0, 0)
+
+    def test_nobody_asks_twice_or_leaves_twice(self) -> None:
+        books = Occupancy(MUTEX, 2)
+        books.ask(0, (0,))
+        with pytest.raises(ContractError, match="asks again"):
+            books.ask(0, (0,))
+        with pytest.raises(ContractError, match="without being inside"):
+            books.leave(0)
+
+    def test_fences_grow(self) -> None:
+        books = Occupancy(MUTEX, 2)
+        for fence in (3, 4, 9):
+            books.ask(0, (0,))
+            books.enter(0, 0, fence)
+            books.leave(0)
+        books.ask(0, (0,))
+        with pytest.raises(SafetyViolation, match="fence 9"):
+            books.enter(0, 0, 9)
+
+    def test_a_crash_frees(self) -> None:
+        books = Occupancy(MUTEX, 2)
+        books.ask(0, (0,))
+        books.ask(1, (0,))
+        books.enter(0, 0, 0)
+        books.crash(0)
+        books.crash(1)
+        assert (books.inside, books.waiting, books.waiters()) == (0, 0, [])
+
+
+class TestTraces:
+    def test_survive_a_file(self, tmp_path: Path) -> None:
+        path = tmp_path / "trace.ndjson"
+        file, memory = TraceFile(path), Trace()
+        settings = {"nodes": 3, "requests": 3, "crash": ("1@50-60",), "pause": ("2@20-30",), "loss": ("0.1",)}
+        settings |= {"partition": ("0|1,2@70-80",), "detection": 1.0}
+        for trace in (file, memory):
+            with suppress(SimulationFailed):  # a process that forgets what it agreed to is not safe
+                Scenario("ricart-agrawala", **settings).engine(1, trace).run()  # type: ignore[arg-type]
+            trace.close()
+        assert [event.as_dict() for event in read_trace(path)] == [event.as_dict() for event in memory.events]
+        assert len({event.event for event in memory.events}) > 10
+
+    def test_keep_the_last_events(self) -> None:
+        trace = Trace(keep=10)
+        for number in range(1000):
+            trace.record(Event(float(number), "exit", 0))
+        assert trace.events[-10:][0].t == 990.0
+        assert len(trace.events) < 20
+
+    @pytest.mark.parametrize(
+        "line", ["{", '{"t": 1}', '{"t": 1, "event": "sneeze", "node": 1}', '{"event": "exit", "x": 1}']
+    )
+    def test_what_is_no_event_is_named(self, tmp_path: Path, line: str) -> None:
+        path = tmp_path / "trace.ndjson"
+        path.write_text('{"t": 0, "event": "exit", "node": 1}\n' + line + "\n", encoding="utf-8")
+        with pytest.raises(ConfigError, match=r"trace\.ndjson, line 2: not a trace event"):
+            read_trace(path)
+
+    def test_what_cannot_be_read_or_written_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(ConfigError, match="nowhere"):
+            read_trace(tmp_path / "nowhere")
+        with pytest.raises(ConfigError, match="cannot write"):
+            TraceFile(tmp_path / "no" / "where")
+
+    def test_are_told_in_words(self) -> None:
+        assert (
+            str(message_event(1.5, "send", 2, -1, 1, Request(3))) == "     1.500  2 sends Request(number=3) to everyone"
+        )
+        assert str(message_event(1.5, "deliver", 2, 0, 1, Request(3))).endswith("2 receives Request(number=3) from 0")
+        assert str(Event(0.0, "enter", 1, group=2)).endswith("1 ENTERS group 2")
+        assert str(Event(0.0, "request", 1, groups=(1, 4))).endswith("1 asks to enter [1, 4]")
+        for kind in KINDS:
+            assert str(Event(0.0, kind, 1, peer=0)).startswith("     0.000  1 ")
