@@ -38,8 +38,10 @@ def freeze(value: object) -> object:
     if isinstance(value, Message):
         return value
     kind = type(value)
-    if kind is list or kind is tuple:
-        return (kind, *[freeze(member) for member in cast("list[object]", value)])
+    if kind is list:
+        return (list, *[freeze(member) for member in cast("list[object]", value)])
+    if kind is tuple:
+        return (tuple, *[freeze(member) for member in cast("tuple[object, ...]", value)])
     if kind is set or kind is frozenset:
         return (kind, *sorted(cast("set[int]", value)))
     if kind is dict:
