@@ -1,0 +1,353 @@
+"""What travels between processes, in bytes.
+
+A connection carries frames: one byte of version, three bytes of length, then that many bytes of msgpack. The frames
+are the structures below; a lock's own messages travel inside `Data`, encoded from the fields that their classes
+declare. Whatever does not decode to exactly the declared types is refused with a `ProtocolError`.
+
+Numbers that do not fit into 64 bits (groups with long names) travel as bytes, in a second, wider form of the same
+message, so that ordinary messages pay nothing for them.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import is_dataclass
+from functools import cache
+from hashlib import blake2b
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from congenial.kernel.errors import ConfigError
+from congenial.kernel.message import Message, field_names
+from congenial.kernel.node import Node
+from congenial.net.errors import ProtocolError
+
+VERSION = 1
+HEADER = 4
+LONGEST_FRAME = 1 << 20  # bytes; three of them give the length
+LONGEST_GREETING = 1 << 16  # of a frame from one who has not said yet who it is
+
+
+class Frame(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """Base of all frames."""
+
+
+class Hello(Frame, tag=1):
+    """Each side's first frame: who speaks to whom, and how far it has got."""
+
+    cluster: str
+    sender: str
+    receiver: str
+    members: tuple[str, ...]
+    schema: str  # of the messages that the locks exchange
+    incarnation: int  # tells this life of the sender from earlier ones
+    expected: int  # the receiver's incarnation as the sender knows it, or 0
+    received: int  # messages of the receiver that need not be sent again
+
+
+class View(Frame, tag=2):
+    """The sender has met everyone: these are the members' incarnations."""
+
+    incarnations: tuple[int, ...]
+
+
+class Data(Frame, tag=3):
+    """The `number`-th message from this sender to this receiver."""
+
+    number: int
+    received: int
+    lock: str
+    body: msgspec.Raw
+
+
+class Ack(Frame, tag=4):
+    """All messages up to `received` have arrived. Sent now and then without need, it says: I am alive."""
+
+    received: int
+
+
+class Nudge(Frame, tag=5):
+    """The sender has been waiting for `lock`, for this group: those inside for another one, admit no more."""
+
+    lock: str
+    group: bytes
+
+
+class Query(Frame, tag=6):
+    """How are you?"""
+
+    number: int
+
+
+class Report(Frame, tag=7):
+    """The answer to a `Query`, as JSON."""
+
+    number: int
+    status: bytes
+
+
+class Bye(Frame, tag=8):
+    """The last frame before the sender closes the connection, and why."""
+
+    reason: str
+    leaving: bool  # the sender is about to end
+
+
+_encoder = msgspec.msgpack.Encoder()
+_encode_into = _encoder.encode_into
+_decode_frame = msgspec.msgpack.Decoder(Union[Hello, View, Data, Ack, Nudge, Query, Report, Bye]).decode
+_VERSION_BITS = VERSION << 24
+
+
+def encode_frame(frame: Frame) -> bytes:
+    body = bytearray(HEADER)
+    _encode_into(frame, body, HEADER)
+    size = len(body) - HEADER
+    if size > LONGEST_FRAME:
+        raise ProtocolError(f"a frame of {size} bytes is too long to send; {LONGEST_FRAME} are allowed")
+    body[:HEADER] = (_VERSION_BITS | size).to_bytes(HEADER, "big")
+    return bytes(body)
+
+
+def decode_frame(raw: bytes | memoryview) -> Frame:
+    """The frame in `raw`, header not included."""
+    try:
+        return _decode_frame(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise ProtocolError(f"not a frame: {error}") from None
+
+
+class FrameReader:
+    """Cuts a stream of bytes into frames."""
+
+    def __init__(self) -> None:
+        self.rest = b""  # of a frame that has not arrived in full
+        self.longest = LONGEST_GREETING
+
+    def feed(self, data: bytes) -> Iterator[Frame]:
+        """The frames that are complete with `data`."""
+        if self.rest:
+            data = self.rest + data
+            self.rest = b""
+        view = memoryview(data)
+        start, end = 0, len(data)
+        while end - start >= HEADER:
+            head = int.from_bytes(view[start : start + HEADER], "big")
+            if head >> 24 != VERSION:
+                raise ProtocolError(f"speaks version {head >> 24} of the protocol; this is version {VERSION}")
+            size = head & 0xFFFFFF
+            if size > self.longest:
+                raise ProtocolError(f"a frame of {size} bytes is too long; {self.longest} are allowed here")
+            stop = start + HEADER + size
+            if stop > end:
+                break
+            yield decode_frame(view[start + HEADER : stop])
+            start = stop
+        self.rest = data[start:] if start else data
+
+
+# -- the messages of an algorithm ------------------------------------------------------------------------------
+
+
+class Vocabulary:
+    """All messages of one algorithm, and how they are written."""
+
+    def __init__(self, algorithm: type[Node]) -> None:
+        self.forms: dict[type[Message], Form] = {}
+        self.by_wire: dict[type[msgspec.Struct], tuple[Form, Load]] = {}
+        kinds = message_kinds(algorithm)
+        for number, kind in enumerate(kinds):
+            form = Form(kind, number)
+            self.forms[kind] = form
+            self.by_wire[form.narrow] = (form, form.load_narrow)
+            self.by_wire[form.wide] = (form, form.load_wide)
+        self._decoder: Any = msgspec.msgpack.Decoder(Union[tuple(self.by_wire)]) if kinds else None
+        story = [algorithm.spec.name, *[f"{kind.__qualname__}{field_names(kind)}" for kind in kinds]]
+        self.schema = blake2b("\n".join(story).encode(), digest_size=8).hexdigest()
+
+    def encode(self, message: Message) -> msgspec.Raw:
+        form = self.forms[type(message)]
+        form.sent += 1
+        try:
+            return msgspec.Raw(_encoder.encode(form.dump_narrow(message)))
+        except OverflowError:
+            return msgspec.Raw(_encoder.encode(form.dump_wide(message)))
+
+    def decode(self, body: msgspec.Raw | bytes) -> Message:
+        try:
+            wire = self._decoder.decode(body)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise ProtocolError(f"not a message of this algorithm: {error}") from None
+        form, load = self.by_wire[type(wire)]
+        form.heard += 1
+        values = msgspec.structs.astuple(wire)
+        return form.kind(*values) if load is None else form.kind(*load(values))
+
+
+@cache
+def vocabulary_of(algorithm: type[Node]) -> Vocabulary:
+    return Vocabulary(algorithm)
+
+
+def message_kinds(algorithm: type[Node]) -> list[type[Message]]:
+    """The message classes that stand in the modules of an algorithm and of its ancestors, in a fixed order."""
+    found: set[type[Message]] = set()
+    for ancestor in algorithm.__mro__:
+        for thing in vars(sys.modules.get(ancestor.__module__, types)).values():
+            if isinstance(thing, type) and issubclass(thing, Message) and is_dataclass(thing):
+                found.add(thing)
+    return sorted(found, key=lambda kind: (kind.__qualname__, kind.__module__))
+
+
+Dump = Callable[[Any], Any]
+Load = Callable[[Any], Any] | None  # None: what was decoded is already what is wanted
+
+
+class Form:
+    """How one class of messages is written: its narrow and its wide wire type, and the ways there and back."""
+
+    def __init__(self, kind: type[Message], number: int) -> None:
+        self.kind = kind
+        self.sent = 0
+        self.heard = 0
+        self.narrow, self.dump_narrow, self.load_narrow = _wire_type(kind, 2 * number, wide=False)
+        self.wide, self.dump_wide, self.load_wide = _wire_type(kind, 2 * number + 1, wide=True)
+
+
+def _wire_type(kind: type, tag: int | None, wide: bool) -> tuple[type[msgspec.Struct], Dump, Load]:
+    """The wire type of a message class, or of a record inside messages (which needs no tag)."""
+    names = field_names(kind)
+    hints = field_types(kind)
+    shapes = [_shape(hints[name], wide, f"{kind.__name__}.{name}") for name in names]
+    wire = msgspec.defstruct(
+        kind.__name__,
+        [(name, shape[0]) for name, shape in zip(names, shapes, strict=True)],
+        tag=tag,
+        array_like=True,
+        frozen=True,
+        forbid_unknown_fields=True,
+    )
+    dumps = [shape[1] for shape in shapes]
+    loads = [shape[2] for shape in shapes]
+    return wire, _dumper(wire, names, dumps), _loader(loads)
+
+
+def _dumper(wire: type[msgspec.Struct], names: tuple[str, ...], dumps: list[Dump | None]) -> Dump:
+    if not names:
+        empty = wire()
+        return lambda message: empty
+    if any(dumps):
+        pairs = list(zip(names, dumps, strict=True))
+        return lambda message: wire(
+            *[dump(getattr(message, name)) if dump else getattr(message, name) for name, dump in pairs]
+        )
+    read = attrgetter(*names)
+    if len(names) == 1:
+        return lambda message: wire(read(message))
+    return lambda message: wire(*read(message))
+
+
+def _loader(loads: list[Load]) -> Load:
+    if not any(loads):
+        return None
+    return lambda values: [load(value) if load else value for load, value in zip(loads, values, strict=True)]
+
+
+def _shape(hint: Any, wide: bool, where: str) -> tuple[Any, Dump | None, Load]:
+    """The wire type for an annotation, and the conversions it needs."""
+    if hint is int:
+        return (int | bytes, _int_to_wire, _int_from_wire) if wide else (int, None, None)
+    if hint in (bool, str, float, type(None)):
+        return hint, None, None
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
+        wire, dump, load = _shape(arguments[0], wide, where)
+        return tuple[wire, ...], _each(dump), _each(load)  # type: ignore[valid-type]
+    if origin is tuple:
+        shapes = [_shape(argument, wide, where) for argument in arguments]
+        wires = tuple([shape[0] for shape in shapes])
+        return tuple[wires], _zipped([s[1] for s in shapes]), _zipped([s[2] for s in shapes])  # type: ignore[valid-type]
+    if origin in (Union, types.UnionType) and type(None) in arguments and len(arguments) == 2:
+        inner = arguments[0] if arguments[1] is type(None) else arguments[1]
+        wire, dump, load = _shape(inner, wide, where)
+        return wire | None, _unless_none(dump), _unless_none(load)
+    if isinstance(hint, type) and is_dataclass(hint):
+        record, dump, load = _wire_type(hint, None, wide)
+        return record, dump, lambda value: hint(*_record_values(value, load))
+    if hint is tuple or hint is Any or hint is object:  # the annotation says no more than that it is plain data
+        return tuple[Any, ...] if hint is tuple else Any, _plain_to_wire if wide else None, _plain_from_wire
+    raise ConfigError(f"{where} is a {hint}: messages may hold numbers, strings, None, and tuples of such")
+
+
+def _record_values(wire: msgspec.Struct, load: Load) -> Any:
+    values = msgspec.structs.astuple(wire)
+    return values if load is None else load(values)
+
+
+def _each(convert: Dump | None) -> Dump | None:
+    return None if convert is None else lambda values: tuple([convert(value) for value in values])
+
+
+def _zipped(converts: list[Dump | None]) -> Dump | None:
+    if not any(converts):
+        return None
+    return lambda values: tuple(
+        [convert(value) if convert else value for convert, value in zip(converts, values, strict=True)]
+    )
+
+
+def _unless_none(convert: Dump | None) -> Dump | None:
+    return None if convert is None else lambda value: None if value is None else convert(value)
+
+
+def _int_to_wire(value: int) -> int | bytes:
+    if -(1 << 63) <= value < 1 << 64:
+        return value
+    return value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True)
+
+
+def _int_from_wire(value: int | bytes) -> int:
+    return int.from_bytes(value, "big", signed=True) if isinstance(value, bytes) else value
+
+
+def _plain_to_wire(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple([_plain_to_wire(member) for member in value])
+    return _int_to_wire(value) if type(value) is int else value
+
+
+def _plain_from_wire(value: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return tuple([_plain_from_wire(member) for member in value])
+    if isinstance(value, bytes):
+        return _int_from_wire(value)
+    if value is None or isinstance(value, (int, str, float)):
+        return value
+    raise ProtocolError(f"a message holds a {type(value).__name__}; it may hold plain data only")
+
+
+def field_types(kind: type) -> dict[str, Any]:
+    """The declared types of a class's fields.
+
+    A compiled class remembers only that a field is a tuple, not of what; the source beside it does.
+    """
+    module = sys.modules[kind.__module__]
+    types_: dict[str, Any] = dict(get_type_hints(kind))
+    if not any(hint is tuple or hint is object for hint in types_.values()):
+        return types_
+    source = Path(module.__file__ or "").parent / f"{kind.__module__.rpartition('.')[2]}.py"
+    if not source.is_file():
+        return types_
+    for part in ast.parse(source.read_text(encoding="utf-8")).body:
+        if isinstance(part, ast.ClassDef) and part.name == kind.__name__:
+            for line in part.body:
+                if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
+                    text = ast.unparse(line.annotation)
+                    types_[line.target.id] = eval(text, dict(vars(module)))  # noqa: S307 (our own source)
+    return types_

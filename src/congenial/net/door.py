@@ -1,0 +1,289 @@
+"""One lock as one process sees it: the algorithm's node, and the local tasks before it.
+
+The node speaks for the whole process, so the tasks share it. A task enters at once if the process is inside for its
+group already, or if the node can enter without waiting. Otherwise it queues. When the last task inside leaves, the
+process leaves, and asks again for the task that has waited longest; so every local turn goes through the algorithm,
+and is as fair to other processes as the algorithm is.
+
+Sharing needs one more rule, or a process could stay inside for ever by always having another task to admit: a process
+that has waited for a while tells the others (`Nudge`), and those inside for another group admit no newcomers.
+
+A node cannot take a request back. When all tasks that wanted it have given up, the process enters and leaves at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final
+
+from congenial.kernel.errors import ContractError
+from congenial.kernel.message import Message
+from congenial.kernel.node import IDLE, INSIDE, PHASES, WAITING, Node
+from congenial.kernel.out import Outbox
+from congenial.kernel.state import copy_of
+from congenial.net.errors import NotHeld, ProtocolError
+
+if TYPE_CHECKING:
+    from congenial.net.host import Host
+
+NO_GROUP: Final = -1
+FIRST_NUDGE = 0.05  # seconds of waiting before others are told; doubles, up to
+LAST_NUDGE = 1.0
+
+
+class Want:
+    """What a task asks for: a group, and whether it shares it with other tasks of its process."""
+
+    __slots__ = ("group", "label", "shared")
+
+    def __init__(self, group: int, shared: bool, label: str | None) -> None:
+        self.group = group
+        self.shared = shared
+        self.label = label
+
+
+class Held:
+    """A lock held by a task: its `name`, its `group` (None for an exclusive lock) and its `fence`.
+
+    The fence is a number that grows from session to session. A resource that remembers the largest it has seen can
+    turn away a holder whose session is over without it knowing.
+    """
+
+    __slots__ = ("_door", "_on_loss", "fence", "group", "lost", "name")
+
+    def __init__(self, door: Door, want: Want, fence: int) -> None:
+        self._door = door
+        self._on_loss: asyncio.Future[None] | None = None
+        self.name = door.name
+        self.group = want.label
+        self.fence = fence
+        self.lost = False
+
+    @property
+    def held(self) -> bool:
+        """Still held: neither released nor lost."""
+        return self in self._door.inside
+
+    def release(self) -> None:
+        """Give it back. Takes no time."""
+        self._door.release(self)
+
+    async def wait_lost(self) -> None:
+        """Returns if the lock is lost while it is held."""
+        if not self.lost:
+            if self._on_loss is None:
+                self._on_loss = asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._on_loss)
+
+    def __enter__(self) -> Held:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self.held:
+            self.release()
+
+    def __repr__(self) -> str:
+        group = f" for {self.group!r}" if self.group else ""
+        return f"<{'held' if self.held else 'not held'}: {self.name!r}{group}, fence {self.fence}>"
+
+    def _lose(self) -> None:
+        self.lost = True
+        if self._on_loss is not None and not self._on_loss.done():
+            self._on_loss.set_result(None)
+
+
+class Waiter:
+    """A task in the queue. The same future may stand before several doors; the first that opens serves it."""
+
+    __slots__ = ("future", "since", "want")
+
+    def __init__(self, want: Want, future: asyncio.Future[Held], since: float) -> None:
+        self.want = want
+        self.future = future
+        self.since = since
+
+
+class Door:
+    def __init__(self, host: Host, key: str, name: str, node: Node, offset: int) -> None:
+        self.host = host
+        self.key = key  # on the wire
+        self.name = name
+        self.node = node
+        self.offset = offset  # the peer that is the node's process 0
+        self.grouped = host.system.problem.groups
+        self.queue: OrderedDict[Waiter, None] = OrderedDict()  # longest waiting first
+        self.inside: set[Held] = set()
+        self.group = NO_GROUP  # of the session we are in
+        self.fence = 0
+        self.asked = NO_GROUP  # what the node last asked for
+        self.asked_at = 0.0
+        self.nudge_after = FIRST_NUDGE
+        self.yielding = False  # someone elsewhere waits for another group
+        self.broken = ""  # the algorithm failed: what it said
+        self.timers: dict[int, asyncio.TimerHandle] = {}
+        self.entries = 0  # of tasks
+        self.sessions = 0  # of the process
+
+    # -- what tasks do ---------------------------------------------------------------------------------
+
+    def enter_now(self, want: Want) -> Held | None:
+        """Enter, if that takes no waiting. If it does, the process may have asked by now: queue, or `give_up`."""
+        if self.queue:
+            return None
+        if self.inside:
+            return self._admit(want) if self._joins(want) else None
+        if self.node.phase == IDLE and self.host.serving and self._ask(want.group):
+            return self._admit(want)
+        return None
+
+    def could_enter_now(self, want: Want) -> bool:
+        """Whether `enter_now` would, found out on a copy of the node and without asking anybody."""
+        if self.queue or self.inside:
+            return not self.queue and self._joins(want)
+        if self.node.phase != IDLE or not self.host.serving:
+            return False
+        out = Outbox()
+        copy_of(self.node).request((want.group,), out)
+        return out.entered is not None
+
+    def enqueue(self, waiter: Waiter) -> None:
+        if self.broken:
+            raise ProtocolError(self.broken)
+        self.queue[waiter] = None
+        self.pump()
+
+    def give_up(self, waiter: Waiter) -> None:
+        self.queue.pop(waiter, None)
+
+    def release(self, held: Held) -> None:
+        try:
+            self.inside.remove(held)
+        except KeyError:
+            why = "it was lost" if held.lost else "it has been released"
+            raise NotHeld(f"{held.name!r} is not held any more: {why}") from None
+        if not self.inside:
+            self._leave()
+            self.host.flush()
+
+    def _joins(self, want: Want) -> bool:
+        return want.shared and want.group == self.group and not self.yielding
+
+    def _admit(self, want: Want) -> Held:
+        held = Held(self, want, self.fence)
+        self.inside.add(held)
+        self.entries += 1
+        return held
+
+    def _admit_waiters(self) -> None:
+        """Let in those for whom the process has entered: one, or all who share."""
+        admitted: list[Waiter] = []
+        for waiter in self.queue:
+            if waiter.want.group == self.group and not waiter.future.done():
+                admitted.append(waiter)
+                if not waiter.want.shared:
+                    break
+        now = self.host.now()
+        for waiter in admitted:
+            del self.queue[waiter]
+            self.host.waited(now - waiter.since)
+            waiter.future.set_result(self._admit(waiter.want))
+        if not self.inside:  # all have given up
+            self._leave()
+
+    # -- what the node does ----------------------------------------------------------------------------
+
+    def pump(self) -> None:
+        """If the process can ask for someone, ask for the one who has waited longest."""
+        while self.queue and self.node.phase == IDLE and self.host.serving and not self.broken:
+            first = next(iter(self.queue))
+            if first.future.done():
+                del self.queue[first]
+            elif self._ask(first.want.group):
+                self._admit_waiters()
+
+    def _ask(self, group: int) -> bool:
+        """Ask for a group; whether that was enough to enter."""
+        out = Outbox()
+        self.asked = group
+        self.node.request((group,), out)
+        self.host.carry(self, out)
+        if out.entered is not None:
+            self._enter(out.entered)
+            return True
+        self.asked_at = self.host.now()
+        self.nudge_after = FIRST_NUDGE
+        return False
+
+    def _enter(self, entered: tuple[int, int]) -> None:
+        group, fence = entered
+        self.group = group if self.grouped else self.asked
+        self.fence = self.host.fence_base + fence if fence else 0
+        self.yielding = False
+        self.sessions += 1
+
+    def _leave(self) -> None:
+        out = Outbox()
+        self.group = NO_GROUP
+        self.node.release(out)
+        self.host.carry(self, out)
+        if self.queue:
+            self.pump()
+
+    def receive(self, src: int, message: Message) -> None:
+        if self.broken:
+            return
+        out = Outbox()
+        try:
+            self.node.receive(src, message, out)
+        except ContractError as error:  # the node is as it was
+            raise ProtocolError(str(error)) from None
+        except Exception as error:  # the node may be anything: it must not go on
+            self.break_off(f"lock {self.name!r}: {message!r} broke {type(self.node).__name__}: {error!r}")
+            raise ProtocolError(self.broken) from error
+        self.finish(out)
+
+    def finish(self, out: Outbox) -> None:
+        """Make what a step did happen."""
+        self.host.carry(self, out)
+        if out.ejected:
+            for held in self.inside:
+                held._lose()
+            self.inside.clear()
+            self.group = NO_GROUP
+            self.pump()
+        if out.entered is not None:
+            self._enter(out.entered)
+            self._admit_waiters()
+
+    def nudged(self, group: int) -> None:
+        """Someone waits for a group. Those who are inside for another admit no more."""
+        if self.group != NO_GROUP and group != self.group:
+            self.yielding = True
+
+    def break_off(self, reason: str) -> None:
+        self.broken = reason
+        for waiter in self.queue:
+            if not waiter.future.done():
+                waiter.future.set_exception(ProtocolError(reason))
+        self.queue.clear()
+        for held in self.inside:
+            held._lose()
+        self.inside.clear()
+
+    # -- being looked at -------------------------------------------------------------------------------
+
+    @property
+    def waiting(self) -> bool:
+        return self.node.phase == WAITING
+
+    def status(self) -> dict[str, object]:
+        return {
+            "phase": PHASES[self.node.phase],
+            "group": next(iter(self.inside)).group if self.inside else None,
+            "holders": len(self.inside),
+            "queue": len(self.queue),
+            "fence": self.fence if self.node.phase == INSIDE else None,
+            "entries": self.entries,
+            "sessions": self.sessions,
+        }

@@ -1,0 +1,498 @@
+"""One process of a cluster: its links to the others, and the nodes of all its locks.
+
+A step of a node is carried out whole: what it wants to be durable is saved, then its messages go out, then the tasks
+it concerns are told. Everything that one event causes for one peer leaves in one write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import random
+import socket
+import ssl
+from collections.abc import Callable
+from typing import Any
+
+from congenial.kernel.out import EVERYONE, Outbox
+from congenial.kernel.state import durable_state, restore_durable
+from congenial.net.codec import Bye, Frame, Hello, Nudge, Query, Report, View, Vocabulary
+from congenial.net.config import ClusterConfig, address
+from congenial.net.door import LAST_NUDGE, Door, Want
+from congenial.net.errors import ClusterDegraded, ProtocolError
+from congenial.net.link import ACK_DELAY, Connection, Link
+from congenial.net.logs import log
+from congenial.net.names import LONGEST_KEY, first_holder, shown, writer_number
+from congenial.net.roster import FENCE_BITS, Roster, new_incarnation
+from congenial.net.storage import DirectoryStorage, Storage
+
+MOST_STRANGERS = 64  # connections that have not said yet who they are
+LINGER = 1.0  # seconds in which the last messages may be acknowledged when leaving
+BUCKETS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of waiting times, in seconds
+
+
+class Host:
+    def __init__(self, name: str, config: ClusterConfig, storage: Storage | None = None) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.now: Callable[[], float] = self.loop.time
+        self.name = name
+        self.config = config
+        self.members = config.members
+        self.n = len(self.members)
+        self.me = config.index(name)
+        self.alone = Want(writer_number(self.me), False, None)  # what every exclusive lock wants
+        self.system = config.system()
+        self.vocabulary = Vocabulary(self.system.algorithm)
+        self.storage = storage or (DirectoryStorage(config.state) if config.state else Storage())
+        self.called_tls, self.calling_tls = config.tls.contexts(name) if config.tls else (None, None)
+
+        self.roster = Roster(self.n, self.me, self._incarnation())
+        self.fence_base = 0
+        self.crowded = False  # a link is full
+        self.serving = False  # the cluster is open, and the links have room: locks may be asked for
+        self.closing = False
+        self.started_at = self.now()
+
+        self.links = [Link(self, peer, other) for peer, other in enumerate(self.members) if peer != self.me]
+        self.link_to: list[Link | None] = [None] * self.n
+        for link in self.links:
+            self.link_to[link.peer] = link
+        self.doors: dict[str, Door] = {}
+        self.connections: set[Connection] = set()
+        self.unwritten: list[Link] = []  # links with something to write at the end of this event
+        self.unacknowledged: list[Link] = []
+        self.server: asyncio.Server | None = None
+        self.tasks: list[asyncio.Task[None]] = []
+        self.opened = asyncio.Event()
+        self.queries: dict[int, asyncio.Future[bytes]] = {}
+        self.waits = [0] * (len(BUCKETS) + 1)
+        self.waits_total = 0.0
+        self.ticked_at = self.now()
+        self.hurry = 0  # entries since the loop last had a turn to look at the network
+
+    def _incarnation(self) -> int:
+        last = self.storage.load("incarnation")
+        incarnation = new_incarnation(last if isinstance(last, int) else 0)
+        self.storage.save("incarnation", incarnation)
+        return incarnation
+
+    # -- life ------------------------------------------------------------------------------------------
+
+    async def start(self, listener: socket.socket | None = None) -> None:
+        """Listen and call; returns at once. `opened` is set when everyone is there."""
+        if self.n > 1:
+            where = address(self.config.nodes[self.name])
+            try:
+                if listener is None:
+                    self.server = await self.loop.create_server(
+                        lambda: Connection(self), *where, ssl=self.called_tls, reuse_address=True
+                    )
+                else:
+                    self.server = await self.loop.create_server(
+                        lambda: Connection(self), sock=listener, ssl=self.called_tls
+                    )
+            except OSError as error:
+                raise ClusterDegraded(
+                    f"node {self.name!r} cannot listen on {self.config.nodes[self.name]}: {error.strerror or error}"
+                ) from error
+        for link in self.links:
+            if link.peer > self.me:
+                self.tasks.append(asyncio.create_task(self._call(link), name=f"congenial calls {link.name}"))
+        self.tasks.append(asyncio.create_task(self._tick(), name="congenial ticks"))
+        self._check_open()
+
+    async def close(self) -> None:
+        """Leave: what was sent still arrives, the others are told, nothing is left behind."""
+        if self.closing:
+            return
+        self.closing = True
+        self.serving = False
+        for door in self.doors.values():
+            for held in list(door.inside):
+                held.release()
+            for waiter in list(door.queue):
+                if not waiter.future.done():
+                    waiter.future.set_exception(ClusterDegraded(f"{self.name!r} is leaving the cluster"))
+            for timer in door.timers.values():
+                timer.cancel()
+        self.flush()
+        deadline = self.now() + LINGER
+        while any(link.kept and link.connection for link in self.links) and self.now() < deadline:
+            await asyncio.sleep(0.005)
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+        if self.server is not None:
+            self.server.close()
+        endings = [connection.closed for connection in self.connections]
+        for connection in list(self.connections):
+            connection.refuse("leaves the cluster", leaving=True)
+        if endings:
+            await asyncio.wait(endings, timeout=LINGER)
+        await asyncio.sleep(0)  # transports close in the loop's next round
+
+    async def _call(self, link: Link) -> None:
+        """Keep a connection to a peer with a larger number."""
+        timing = self.config.timing
+        pause = timing.reconnect
+        where = address(self.config.nodes[link.name])
+        name = link.name if self.calling_tls else None
+        while True:
+            try:
+                _, connection = await asyncio.wait_for(
+                    self.loop.create_connection(
+                        lambda: Connection(self, link), *where, ssl=self.calling_tls, server_hostname=name
+                    ),
+                    timing.suspect_after,
+                )
+                await connection.closed
+                if connection.greeted:
+                    pause = timing.reconnect
+            except (OSError, ssl.SSLError, TimeoutError) as error:
+                reason = f"cannot be reached at {self.config.nodes[link.name]}: {error or type(error).__name__}"
+                if isinstance(error, ssl.SSLError) and link.refusal != reason:
+                    log(logging.WARNING, "connection.failed", node=self.name, peer=link.name, reason=reason)
+                    link.refusal = reason
+            await asyncio.sleep(pause * (0.5 + random.random()))
+            pause = min(2 * pause, timing.reconnect_most)
+
+    async def _tick(self) -> None:
+        """All that happens by the clock."""
+        timing = self.config.timing
+        period = min(timing.heartbeat / 2, 0.1)
+        beat_at = 0.0
+        while True:
+            await asyncio.sleep(period)
+            now = self.now()
+            late = now - self.ticked_at - period
+            if late > timing.heartbeat:  # it is we who were away: what was not heard meanwhile proves nothing
+                for link in self.links:
+                    link.heard_at += late
+            self.ticked_at = now
+            if now - beat_at >= timing.heartbeat:
+                beat_at = now
+                for link in self.links:
+                    if link.connection is not None:
+                        link.acknowledge()
+            for link in self.links:
+                if now - link.heard_at > timing.suspect_after:
+                    self._silent(link)
+            self._fail_hopeless(now)
+            self._nudge(now)
+            self.flush()
+
+    # -- the driver of nodes ---------------------------------------------------------------------------
+
+    def door(self, key: str, name: str) -> Door:
+        """The lock with this key, made on first use."""
+        door = self.doors.get(key)
+        if door is None:
+            return self._make_door(key, name)
+        door.name = name
+        return door
+
+    def _make_door(self, key: str, name: str) -> Door:
+        offset = first_holder(key, self.n)
+        node = self.system.node((self.me - offset) % self.n)
+        door = Door(self, key, name, node, offset)
+        self.doors[key] = door
+        saved = self.storage.load(f"lock {key}") if type(node).durable else None
+        out = Outbox()
+        if saved is not None:
+            restore_durable(node, saved)
+            node.on_recover(out)
+        for link in self.links:
+            if link.away:
+                node.on_suspect((link.peer - offset) % self.n, out)
+        door.finish(out)
+        return door
+
+    def carry(self, door: Door, out: Outbox) -> None:
+        """Save, then send, then set timers."""
+        if out.saved:
+            self.storage.save(f"lock {door.key}", durable_state(door.node))
+        for dst, message in out.sent:
+            body = self.vocabulary.encode(message)
+            if dst == EVERYONE:
+                for link in self.links:
+                    link.send(door.key, body)
+            else:
+                to = self.link_to[(dst + door.offset) % self.n]
+                assert to is not None, "a node sends to itself"
+                to.send(door.key, body)
+        if out.sent and not self.crowded and any([link.full for link in self.links]):
+            self.crowded = True
+            self.serving = False
+        for timer in out.timers_cancelled:
+            if timer in door.timers:
+                door.timers.pop(timer).cancel()
+        for timer, delay in out.timers_set:
+            if timer in door.timers:
+                door.timers.pop(timer).cancel()
+            seconds = delay * self.config.timing.timer_unit
+            door.timers[timer] = self.loop.call_later(seconds, self._on_timer, door, timer)
+
+    def _on_timer(self, door: Door, timer: int) -> None:
+        del door.timers[timer]
+        out = Outbox()
+        door.node.on_timer(timer, out)
+        door.finish(out)
+        self.flush()
+
+    def deliver(self, link: Link, key: str, body: Any) -> None:
+        """A message for a lock has arrived; if it makes no sense, nothing happens but a `ProtocolError`."""
+        if not self.roster.open:
+            if not self.roster.pinned:
+                raise ProtocolError("sent a message before the cluster was complete")
+            self.roster.open = True  # the sender is sure that all have pinned the same
+            self._check_open()
+        message = self.vocabulary.decode(body)
+        door = self.doors.get(key)
+        if door is None:
+            if len(key) > LONGEST_KEY:
+                raise ProtocolError(f"a lock's key of {len(key)} characters is too long")
+            door = self._make_door(key, shown(key))
+        door.receive((link.peer - door.offset) % self.n, message)
+        if self.crowded:
+            self._check_room()
+
+    def flush(self) -> None:
+        unwritten = self.unwritten
+        if unwritten:
+            self.unwritten = []
+            for link in unwritten:
+                link.flush()
+
+    def waited(self, seconds: float) -> None:
+        self.waits_total += seconds
+        slot = 0
+        while slot < len(BUCKETS) and seconds > BUCKETS[slot]:
+            slot += 1
+        self.waits[slot] += 1
+
+    def _check_room(self) -> None:
+        """Go on once the links have drained."""
+        if all([link.roomy for link in self.links]):
+            self.crowded = False
+            self._check_open()
+
+    def _check_open(self) -> None:
+        if self.roster.open and not self.closing and not self.crowded:
+            if not self.opened.is_set():
+                self.fence_base = self.roster.epoch << FENCE_BITS
+                self.opened.set()
+                log(logging.INFO, "cluster.open", node=self.name, members=",".join(self.members))
+            if not self.serving:
+                self.serving = True
+                for door in list(self.doors.values()):
+                    door.pump()
+
+    # -- peers -----------------------------------------------------------------------------------------
+
+    def hello(self, link: Link) -> Hello:
+        known = self.roster.incarnations
+        return Hello(
+            self.config.cluster, self.name, link.name, self.members, self.vocabulary.schema,
+            known[self.me], known[link.peer], link.received,
+        )  # fmt: skip
+
+    def recognise(self, hello: Hello, certified: tuple[str, ...] | None, link: Link | None) -> Link:
+        """The link that a connection belongs to, from its first frame; `ProtocolError` if it has no business here."""
+        strangers = len([connection for connection in self.connections if not connection.greeted])
+        if link is None and strangers > MOST_STRANGERS:
+            raise ProtocolError("too many connections at once")
+        if hello.cluster != self.config.cluster:
+            raise ProtocolError(f"belongs to cluster {hello.cluster!r}; this is {self.config.cluster!r}")
+        if hello.receiver != self.name:
+            raise ProtocolError(f"looks for node {hello.receiver!r}; this is {self.name!r}")
+        if hello.members != self.members:
+            raise ProtocolError(f"has members {', '.join(hello.members)}; this cluster has {', '.join(self.members)}")
+        if hello.sender not in self.members or (link is None and hello.sender >= self.name):
+            raise ProtocolError(f"{hello.sender!r} must not call {self.name!r}")
+        if link is not None and hello.sender != link.name:
+            raise ProtocolError(f"is {hello.sender!r}, where {link.name!r} was called")
+        if certified is not None and hello.sender not in certified:
+            raise ProtocolError(f"calls itself {hello.sender!r}, but its certificate is for {', '.join(certified)}")
+        if hello.schema != self.vocabulary.schema:
+            raise ProtocolError(f"does not run {self.system.name}, or runs another version of it")
+        peer = self.members.index(hello.sender)
+        link = self.link_to[peer]
+        assert link is not None
+        known = self.roster.incarnations[peer]
+        if not self.roster.recognise(peer, hello.incarnation):
+            link.refusal = "it was started again without its state; restart the whole cluster"
+            self._suspect(link, "restarted")
+            raise ProtocolError(f"{hello.sender!r} was started again without its state; restart the whole cluster")
+        if known != hello.incarnation:
+            link.forget()
+        link.refusal = ""
+        return link
+
+    def attached(self, link: Link, sure: bool) -> None:
+        """A connection to the peer stands. `sure`: the peer knows that, too."""
+        log(logging.DEBUG, "link.up", node=self.name, peer=link.name, resent=len(link.kept))
+        if self.roster.pinned:
+            link.post(View(self.roster.view))
+        if sure:
+            self.met(link)
+
+    def met(self, link: Link) -> None:
+        if not self.roster.met[link.peer] and self.roster.meet(link.peer):
+            for other in self.links:
+                other.post(View(self.roster.view))
+            self._check_open()
+
+    def heard_from(self, link: Link) -> None:
+        link.heard_at = self.now()
+        if link.away and link.connection is not None:
+            link.away = False
+            log(logging.INFO, "peer.back", node=self.name, peer=link.name)
+            self._tell_nodes(link, suspect=False)
+        if self.crowded:
+            self._check_room()
+
+    def acknowledge_soon(self, link: Link) -> None:
+        if not self.unacknowledged:
+            self.loop.call_later(ACK_DELAY, self._acknowledge)
+        self.unacknowledged.append(link)
+
+    def _acknowledge(self) -> None:
+        links, self.unacknowledged = self.unacknowledged, []
+        for link in links:
+            if link.told < link.received:
+                link.acknowledge()
+        self.flush()
+
+    def on_control(self, link: Link, frame: Frame) -> None:
+        if isinstance(frame, View):
+            if len(frame.incarnations) != self.n or not self.roster.hear_view(link.peer, frame.incarnations):
+                raise ProtocolError("met others than we did: a node was started again; restart the whole cluster")
+            self._check_open()
+        elif isinstance(frame, Nudge):
+            door = self.doors.get(frame.lock)
+            if door is not None:
+                door.nudged(int.from_bytes(frame.group, "big"))
+        elif isinstance(frame, Query):
+            link.post(Report(frame.number, json.dumps(self.status()).encode()))
+        elif isinstance(frame, Report):
+            answer = self.queries.get(frame.number)
+            if answer is not None and not answer.done():
+                answer.set_result(frame.status)
+        elif isinstance(frame, Bye):
+            connection = link.connection
+            self.on_refused(link, frame.reason)
+            if connection is not None:
+                connection.abort()
+            if frame.leaving:
+                self._suspect(link, "left")
+        else:
+            raise ProtocolError(f"sent {type(frame).__name__} twice")
+
+    def on_refused(self, link: Link, reason: str) -> None:
+        """The peer does not want to talk to us."""
+        if link.refusal != reason:
+            link.refusal = reason
+            log(logging.WARNING, "link.refused", node=self.name, peer=link.name, reason=reason)
+
+    def _silent(self, link: Link) -> None:
+        if link.connection is not None:
+            link.connection.abort()
+        if self.roster.open:
+            self._suspect(link, "silent")
+
+    def _suspect(self, link: Link, why: str) -> None:
+        if not link.away:
+            link.away = True
+            log(logging.WARNING, "peer.away", node=self.name, peer=link.name, why=why)
+            self._tell_nodes(link, suspect=True)
+
+    def _tell_nodes(self, link: Link, suspect: bool) -> None:
+        link.changed_at = self.now()
+        for door in list(self.doors.values()):
+            out = Outbox()
+            process = (link.peer - door.offset) % self.n
+            if suspect:
+                door.node.on_suspect(process, out)
+            else:
+                door.node.on_trust(process, out)
+            door.finish(out)
+        self.flush()
+
+    def _fail_hopeless(self, now: float) -> None:
+        """Waiting for somebody who is away may be waiting for ever: say so, once it has lasted a while."""
+        patience = self.config.timing.suspect_after
+        if self.roster.open:
+            away = [link for link in self.links if link.away]
+            since = min([link.changed_at for link in away], default=now)
+        else:
+            away = [link for link in self.links if link.peer in self.roster.absent()]
+            since = self.started_at + self.config.timing.gather - patience
+        if not away or now - since < patience:
+            return
+        told = "; ".join([f"{link.name!r} is away{f' ({link.refusal})' if link.refusal else ''}" for link in away])
+        names = tuple([link.name for link in away])
+        for door in list(self.doors.values()):
+            for waiter in list(door.queue):
+                if now - waiter.since >= patience and not waiter.future.done():
+                    waiter.future.set_exception(
+                        ClusterDegraded(f"lock {door.name!r} cannot be had now: {told}", names)
+                    )
+
+    def _nudge(self, now: float) -> None:
+        if not self.system.problem.groups:
+            return  # nobody shares, so nobody needs to be told
+        for door in self.doors.values():
+            if door.waiting and now - door.asked_at >= door.nudge_after:
+                door.nudge_after += min(door.nudge_after, LAST_NUDGE)
+                group = door.asked.to_bytes(door.asked.bit_length() // 8 + 1, "big")
+                for link in self.links:
+                    link.post(Nudge(door.key, group))
+
+    # -- being looked at -------------------------------------------------------------------------------
+
+    async def ask_everyone(self, patience: float = 1.0) -> dict[str, dict[str, Any] | None]:
+        """The status of every member, by name; None for those that do not answer."""
+        asked: dict[str, asyncio.Future[bytes]] = {}
+        for link in self.links:
+            number = random.getrandbits(62)
+            self.queries[number] = asked[link.name] = self.loop.create_future()
+            link.post(Query(number))
+        self.flush()
+        if asked:
+            await asyncio.wait(asked.values(), timeout=patience)
+        self.queries.clear()
+        told: dict[str, dict[str, Any] | None] = {self.name: self.status()}
+        for name, answer in asked.items():
+            told[name] = json.loads(answer.result()) if answer.done() else None
+        return {name: told[name] for name in self.members}
+
+    def status(self) -> dict[str, Any]:
+        now = self.now()
+        return {
+            "name": self.name,
+            "cluster": self.config.cluster,
+            "algorithm": self.system.name,
+            "open": self.roster.open,
+            "links": {
+                link.name: {
+                    "state": "away" if link.away else "up" if link.connection is not None else "down",
+                    "refusal": link.refusal,
+                    "silent_for": round(now - link.heard_at, 3),
+                    "sent": link.sent,
+                    "received": link.received,
+                    "unacknowledged": link.sent - link.acked,
+                    "connections": link.connections,
+                    "resent": link.resent,
+                }
+                for link in self.links
+            },
+            "locks": {door.name: door.status() for door in self.doors.values()},
+            "entries": sum([door.entries for door in self.doors.values()]),
+            "sessions": sum([door.sessions for door in self.doors.values()]),
+            "messages": {kind.__name__: form.sent for kind, form in self.vocabulary.forms.items()},
+            "waits": sum(self.waits),
+            "waits_total": round(self.waits_total, 6),
+        }
+
+

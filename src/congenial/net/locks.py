@@ -1,0 +1,295 @@
+"""The locks that programs use.
+
+    async with congenial.join("a", peers={"a": "127.0.0.1:7101", "b": "127.0.0.1:7102"}) as cluster:
+        async with cluster.mutex("invoices") as held:
+            ...
+
+A lock needs no declaration: its name is enough, and all forms of one name exclude each other. `mutex` and `exclusive`
+let in one task at a time; `shared` lets in all who share; `group` lets in all who name the same group.
+
+`semaphore(name, k)` runs on k exclusive locks for now: a task asks for all of them and keeps the first it gets, so at
+most k tasks are inside. Its fences grow slot by slot (`held.name` tells which), not over all of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from congenial.kernel.errors import ConfigError
+from congenial.net.config import DEFAULT_ALGORITHM, ClusterConfig, Timing, Tls, load_config
+from congenial.net.door import Door, Held, Waiter, Want
+from congenial.net.errors import ClusterDegraded, LockTimeout
+from congenial.net.host import Host
+from congenial.net.metrics import serve_metrics
+from congenial.net.names import READERS, group_number, lock_key, slot_key
+
+BREATH = 64  # entries without waiting after which the event loop gets a turn, so that others are heard
+
+EXCLUSIVE, SHARED, GROUP, SEMAPHORE = MODES = ("exclusive", "shared", "group", "semaphore")
+
+L = TypeVar("L")
+T = TypeVar("T")
+
+
+class LockForms(ABC, Generic[L, T]):
+    """The forms of locks, for all who offer them. L is a lock to enter; T is what trying gives."""
+
+    def mutex(self, name: str, *, timeout: float | None = None) -> L:
+        """One task of one process at a time."""
+        return self._lock(EXCLUSIVE, name, "", 1, timeout)
+
+    def exclusive(self, name: str, *, timeout: float | None = None) -> L:
+        """One at a time, and none of those who share: the writer of `shared`'s readers."""
+        return self._lock(EXCLUSIVE, name, "", 1, timeout)
+
+    def shared(self, name: str, *, timeout: float | None = None) -> L:
+        """Together with all others who share."""
+        return self._lock(SHARED, name, "", 0, timeout)
+
+    def group(self, name: str, group: str, *, timeout: float | None = None) -> L:
+        """Together with all others of the same group."""
+        return self._lock(GROUP, name, group, 0, timeout)
+
+    def semaphore(self, name: str, k: int, *, timeout: float | None = None) -> L:
+        """At most k at a time. Everyone must give the same k."""
+        if k < 1:
+            raise ConfigError(f"semaphore {name!r} lets in {k} at a time: let it be at least 1")
+        return self._lock(SEMAPHORE, name, "", k, timeout)
+
+    def try_mutex(self, name: str, *, timeout: float = 0.0) -> T:
+        """As `mutex`, but the answer is None if it is not to be had within `timeout`; with 0, without asking anybody
+        else, which succeeds where the lock was last held, if nobody else has asked for it."""
+        return self._try(self.mutex(name, timeout=timeout))
+
+    def try_exclusive(self, name: str, *, timeout: float = 0.0) -> T:
+        return self._try(self.exclusive(name, timeout=timeout))
+
+    def try_shared(self, name: str, *, timeout: float = 0.0) -> T:
+        return self._try(self.shared(name, timeout=timeout))
+
+    def try_group(self, name: str, group: str, *, timeout: float = 0.0) -> T:
+        return self._try(self.group(name, group, timeout=timeout))
+
+    def try_semaphore(self, name: str, k: int, *, timeout: float = 0.0) -> T:
+        return self._try(self.semaphore(name, k, timeout=timeout))
+
+    @abstractmethod
+    def _lock(self, mode: str, name: str, group: str, k: int, timeout: float | None) -> L: ...
+
+    @abstractmethod
+    def _try(self, lock: L) -> T: ...
+
+
+class Lock:
+    """A lock, ready to be entered: `async with`, or `acquire` and `Held.release`. May be entered again and again."""
+
+    __slots__ = ("_doors", "_entered", "_host", "_timeout", "_want", "name")
+
+    def __init__(self, host: Host, name: str, doors: Sequence[Door], want: Want, timeout: float | None) -> None:
+        self._host = host
+        self._doors = doors  # any one of them will do; but for semaphores there is only one
+        self._want = want
+        self._timeout = timeout
+        self._entered: list[Held] = []
+        self.name = name
+
+    async def acquire(self) -> Held:
+        host = self._host
+        host.hurry += 1
+        if host.hurry >= BREATH:
+            host.hurry = 0
+            await asyncio.sleep(0)
+        if len(self._doors) == 1 and (self._timeout is None or self._timeout > 0):
+            held = self._doors[0].enter_now(self._want)
+            if host.unwritten:
+                host.flush()
+            return held if held is not None else await self._wait()
+        for door in self._doors:
+            if door.could_enter_now(self._want):
+                held = door.enter_now(self._want)
+                assert held is not None
+                host.flush()
+                return held
+        return await self._wait()
+
+    async def try_acquire(self) -> Held | None:
+        """None if it is not to be had in the lock's timeout."""
+        try:
+            return await self.acquire()
+        except LockTimeout:
+            return None
+
+    async def _wait(self) -> Held:
+        host = self._host
+        if self._timeout is not None and self._timeout <= 0:
+            raise LockTimeout(f"lock {self.name!r} cannot be had without waiting")
+        if host.closing:
+            raise ClusterDegraded(f"{host.name!r} has left the cluster")
+        future: asyncio.Future[Held] = host.loop.create_future()
+        waiter = Waiter(self._want, future, host.now())
+        timer = None if self._timeout is None else host.loop.call_later(self._timeout, self._expire, future)
+        try:
+            for door in self._doors:
+                door.enqueue(waiter)
+            host.flush()
+            return await future
+        except asyncio.CancelledError:
+            if not future.cancelled() and future.done() and future.exception() is None:
+                future.result().release()  # it was granted just before we were cancelled
+            raise
+        finally:
+            if timer is not None:
+                timer.cancel()
+            for door in self._doors:
+                door.give_up(waiter)
+
+    def _expire(self, future: asyncio.Future[Held]) -> None:
+        if not future.done():
+            future.set_exception(LockTimeout(f"lock {self.name!r} was not to be had in {self._timeout:g} s"))
+
+    async def __aenter__(self) -> Held:
+        held = await self.acquire()
+        self._entered.append(held)
+        return held
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        held = self._entered.pop()
+        if held.held or (held.lost and error is None):  # to have lost it is news; to have released it is not
+            held.release()
+
+
+class Cluster(LockForms[Lock, Awaitable[Held | None]]):
+    """This process's membership of a cluster; made by `join`."""
+
+    def __init__(
+        self, name: str, config: ClusterConfig, metrics_port: int = 0, listener: socket.socket | None = None
+    ) -> None:
+        config.index(name)
+        self.name = name
+        self.config = config
+        self._metrics_port = metrics_port
+        self._listener = listener
+        self._started: Host | None = None
+        self._stop_metrics: Any = None
+
+    @property
+    def _host(self) -> Host:
+        if self._started is None:
+            raise ConfigError("join the cluster first: async with congenial.join(...) as cluster")
+        return self._started
+
+    async def start(self) -> Cluster:
+        """Begin to listen and to call the others; returns at once. Locks wait until everyone is there."""
+        host = Host(self.name, self.config)
+        await host.start(self._listener)
+        self._started = host
+        if self._metrics_port:
+            self._stop_metrics = serve_metrics(host, self._metrics_port)
+        return self
+
+    async def close(self) -> None:
+        """Leave the cluster. What this process holds is released, but what rests with it (an idle token) is gone: the
+        others cannot go on without it."""
+        if self._stop_metrics is not None:
+            self._stop_metrics()
+        if self._started is not None:
+            await self._started.close()
+
+    async def __aenter__(self) -> Cluster:
+        return await self.start()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def ready(self, timeout: float | None = None) -> None:
+        """Returns when all members have come together."""
+        host = self._host
+        try:
+            await asyncio.wait_for(host.opened.wait(), self.config.timing.gather if timeout is None else timeout)
+        except TimeoutError:
+            absent = tuple([host.members[peer] for peer in host.roster.absent()])
+            reasons = [f"{link.name}: {link.refusal}" for link in host.links if link.name in absent and link.refusal]
+            why = f" ({'; '.join(reasons)})" if reasons else ""
+            raise ClusterDegraded(f"{self.name!r} still waits for {', '.join(absent)}{why}", absent) from None
+
+    def status(self) -> dict[str, Any]:
+        """This process's links, locks, holders and queues, as plain data."""
+        return self._host.status()
+
+    async def status_of_all(self) -> dict[str, dict[str, Any] | None]:
+        """Every member's status, by name; None for those that do not answer."""
+        return await self._host.ask_everyone()
+
+    def _lock(self, mode: str, name: str, group: str, k: int, timeout: float | None) -> Lock:
+        host = self._started or self._host
+        if mode == SEMAPHORE:
+            doors = [host.door(slot_key(name, slot), f"{name} (slot {slot})") for slot in range(k)]
+            return Lock(host, name, doors, host.alone, timeout)
+        door = host.door(lock_key(name), name)
+        if mode == EXCLUSIVE:
+            want = host.alone
+        elif not door.grouped:
+            raise ConfigError(
+                f"{self.config.algorithm} lets in one process at a time: {mode} locks need an algorithm with groups"
+            )
+        elif mode == SHARED:
+            want = Want(READERS, True, None)
+        else:
+            want = Want(group_number(group), True, group)
+        return Lock(host, name, (door,), want, timeout)
+
+    def _try(self, lock: Lock) -> Awaitable[Held | None]:
+        return lock.try_acquire()
+
+
+def make_config(
+    peers: Mapping[str, str] | None,
+    config: str | Path | ClusterConfig | None,
+    cluster: str,
+    algorithm: str,
+    options: Mapping[str, str] | None,
+    tls: Tls | None,
+    insecure: bool,
+    timing: Timing | None,
+    state: str,
+) -> ClusterConfig:
+    if isinstance(config, ClusterConfig):
+        return config
+    if config is not None:
+        return load_config(config)
+    if peers is None:
+        raise ConfigError("say who is in the cluster: peers={name: 'host:port', ...} or config='cluster.toml'")
+    return ClusterConfig(dict(peers), cluster, algorithm, options or {}, tls, insecure, timing or Timing(), state)
+
+
+def join(
+    name: str,
+    peers: Mapping[str, str] | None = None,
+    *,
+    config: str | Path | ClusterConfig | None = None,
+    cluster: str = "congenial",
+    algorithm: str = DEFAULT_ALGORITHM,
+    options: Mapping[str, str] | None = None,
+    tls: Tls | None = None,
+    insecure: bool = False,
+    timing: Timing | None = None,
+    state: str = "",
+    metrics_port: int = 0,
+) -> Cluster:
+    """Become node `name` of a cluster, given by all members' addresses or by a `cluster.toml`.
+
+    Use it as `async with join(...) as cluster`. `algorithm` is any of `congenial list`, the same for all members; with
+    a `metrics_port`, Prometheus metrics are served on it (on this machine only).
+    """
+    made = make_config(peers, config, cluster, algorithm, options, tls, insecure, timing, state)
+    return Cluster(name, made, metrics_port)

@@ -1,0 +1,75 @@
+"""Prometheus metrics, read from the host's own counters at the moment of asking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from congenial.kernel.errors import ConfigError
+
+if TYPE_CHECKING:
+    from congenial.net.host import Host
+
+
+def serve_metrics(host: Host, port: int) -> Callable[[], None]:
+    """Serve them on a port of this machine; call what is returned to stop."""
+    try:
+        from prometheus_client import CollectorRegistry, start_http_server
+    except ImportError:
+        raise ConfigError("metrics need the package prometheus-client: pip install 'congenial[net]'") from None
+    registry = CollectorRegistry()
+    registry.register(HostMetrics(host))
+    try:
+        server, thread = start_http_server(port, addr="127.0.0.1", registry=registry)
+    except OSError as error:
+        raise ConfigError(f"cannot serve metrics on port {port}: {error.strerror}") from error
+
+    def stop() -> None:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+    return stop
+
+
+class HostMetrics:
+    """A collector in the sense of prometheus-client."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+
+    def collect(self) -> Iterator[Any]:
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
+        from congenial.net.host import BUCKETS
+
+        host = self.host
+        doors = list(host.doors.values())
+        entries = CounterMetricFamily("congenial_entries", "Entries of tasks", labels=["lock"])
+        sessions = CounterMetricFamily("congenial_sessions", "Entries of the process", labels=["lock"])
+        inside = GaugeMetricFamily("congenial_inside", "Tasks inside", labels=["lock"])
+        waiting = GaugeMetricFamily("congenial_waiting", "Tasks that wait", labels=["lock"])
+        for door in doors:
+            entries.add_metric([door.name], door.entries)
+            sessions.add_metric([door.name], door.sessions)
+            inside.add_metric([door.name], len(door.inside))
+            waiting.add_metric([door.name], len(door.queue))
+        yield from (entries, sessions, inside, waiting)
+        messages = CounterMetricFamily("congenial_messages", "Messages sent, by kind", labels=["kind"])
+        for kind, form in list(host.vocabulary.forms.items()):
+            messages.add_metric([kind.__name__], form.sent)
+        yield messages
+        resends = CounterMetricFamily("congenial_link_resends", "Messages sent again", labels=["peer"])
+        away = GaugeMetricFamily("congenial_peer_away", "1 while a peer is away", labels=["peer"])
+        for link in host.links:
+            resends.add_metric([link.name], link.resent)
+            away.add_metric([link.name], int(link.away))
+        yield from (resends, away)
+        counts = list(host.waits)
+        steps = [(str(bound), sum(counts[: place + 1])) for place, bound in enumerate(BUCKETS)]
+        yield HistogramMetricFamily(
+            "congenial_wait_seconds",
+            "How long tasks waited that had to",
+            buckets=[*steps, ("+Inf", sum(counts))],
+            sum_value=host.waits_total,
+        )

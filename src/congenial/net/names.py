@@ -1,0 +1,60 @@
+"""Names for people, and what stands for them on the wire and in the kernel.
+
+The kernel knows groups as numbers, and two names must never get the same number, or two groups would be inside
+together. A short name is its own number, byte by byte; a long one is replaced by its 256-bit hash. The first byte
+says what kind of thing it is, so that no two kinds can meet.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Final
+
+READERS: Final = 0x02  # the one group of all who share
+LONGEST: Final = 63  # bytes of a name that travels as it is
+
+LONGEST_KEY: Final = 80  # characters of a lock's key
+
+_NAME, _WRITER, _HASHED = b"\x01", b"\x03", b"\x04"
+_HASH_MARK, _SLOT_MARK = "\0", "\1"  # no name has them: what cannot be printed is hashed
+
+
+def group_number(name: str) -> int:
+    """The number of a group that a program has named."""
+    raw = name.encode("utf-8", "surrogatepass")
+    return int.from_bytes(_NAME + raw if len(raw) <= LONGEST else _HASHED + _digest(raw), "big")
+
+
+def writer_number(process: int) -> int:
+    """The group that has process `process` as its only member (Mittal & Mohan 2007, section 1)."""
+    return int.from_bytes(_WRITER + process.to_bytes(4, "big"), "big")
+
+
+def lock_key(name: str) -> str:
+    """A lock's name on the wire: the name itself, or for a long one its hash."""
+    raw = name.encode("utf-8", "surrogatepass")
+    if len(raw) <= LONGEST and name.isprintable():
+        return name
+    return _HASH_MARK + _digest(raw).hex()
+
+
+def slot_key(name: str, slot: int) -> str:
+    """The key of one of the locks that a semaphore is made of."""
+    return f"{_SLOT_MARK}{slot}{_SLOT_MARK}{lock_key(name)}"
+
+
+def first_holder(key: str, n: int) -> int:
+    """Which of n processes a lock starts at: the same everywhere, and different for different locks."""
+    return int.from_bytes(_digest(key.encode())[:8], "big") % n
+
+
+def shown(key: str) -> str:
+    """A key as people may see it, where the name itself has never been heard."""
+    if key.startswith(_SLOT_MARK):
+        _, slot, key = key.split(_SLOT_MARK, 2) if key.count(_SLOT_MARK) >= 2 else ("", "?", key)
+        return f"{shown(key)} (slot {slot})"
+    return f"(long name {key[1:13]}...)" if key.startswith(_HASH_MARK) else key
+
+
+def _digest(raw: bytes) -> bytes:
+    return blake2b(raw, digest_size=32).digest()
