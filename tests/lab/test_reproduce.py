@@ -12,6 +12,7 @@ from congenial.kernel.errors import ConfigError
 from congenial.lab import papers, reproduce
 from congenial.lab.claims import At, Claim, Trend
 from congenial.lab.papers.paper import Figure, Paper
+from congenial.lab.replication import Value
 from congenial.lab.reproduce import find_targets
 from congenial.lab.sweep import Sweep
 
@@ -19,11 +20,12 @@ MESSAGES = "messages_per_entry"
 SWEEP = Sweep(
     ("suzuki-kasami", "ricart-agrawala"), {"nodes": (3, 5, 7)}, {"requests": 10}, (MESSAGES,), precision=0.5, most=3
 )
+WINDOW: dict[str, Value] = {"warmup": 200, "until": 2000}
 PAPER = Paper(
     name="little",
     title="A little paper",
     reference="Nobody 1999, section 4",
-    figures=(Figure("1a", "Messages", SWEEP, (3, 7)), Figure("1b", "Messages again", SWEEP, (3, 7))),
+    figures=(Figure("1a", "Messages", SWEEP, (3, 7), WINDOW), Figure("1b", "Messages again", SWEEP, (3, 7), WINDOW)),
     claims=(
         Claim("a token halves the messages", "4.1", "0.58", At(("1a",), MESSAGES, 7, 0.5, 0.65)),
         Claim("pigs fly", "4.2", "1.5", At(("1a",), MESSAGES, 7, 1.4, 1.6), reason="no wings"),

@@ -245,7 +245,7 @@ class _Run:
         if record.failure:
             raise SweepFailed(f"{record.failure} (repeat it with: {work.command()})")
         if record.code != fingerprint(work.algorithm):
-            raise SweepFailed("the workers run another version of congenial than this one; install the same on all")
+            raise SweepFailed("the workers run other code than this process: install one version on all of them, and start again")
         self.store.add(record)
         self.done += 1
         cost, seconds = self.work_done.get(work.algorithm, (0.0, 0.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from congenial.lab.claims import Claim
@@ -11,20 +12,21 @@ from congenial.lab.sweep import Sweep
 
 @dataclass(frozen=True)
 class Figure:
-    """`coarse` are the values of the varied parameter that a quick version keeps."""
+    """`coarse` are the values of the varied parameter that a quick version keeps, `window` the parameters by which
+    its runs end early: at a time in the midst of things, since the end of a run, when one process after the other
+    has made its last request, must not weigh more in a short one."""
 
     name: str
     title: str
     sweep: Sweep
     coarse: tuple[Value, ...]
+    window: Mapping[str, Value]
 
     def quick(self) -> Sweep:
         """A version for the impatient: fewer values, shorter runs, always three of them."""
         (varied,) = self.sweep.vary
-        return replace(self.sweep, vary={varied: self.coarse}, most_entries=QUICK_ENTRIES, least=3, most=3)
-
-
-QUICK_ENTRIES = 8000
+        fixed = {**self.sweep.fixed, **self.window}
+        return replace(self.sweep, vary={varied: self.coarse}, fixed=fixed, most_entries=0, least=3, most=3)
 
 
 @dataclass(frozen=True)

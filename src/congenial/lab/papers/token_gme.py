@@ -29,6 +29,8 @@ USUAL: dict[str, Value] = {
 }
 MOST_ENTRIES = 100_000
 
+WINDOW: dict[str, Value] = {"requests": 5000, "warmup": 2000.0, "until": 20000.0}  # of the quick version
+
 SKEWS = ("50/50", "40/60", "30/70", "20/80", "10/90")
 
 
@@ -53,7 +55,7 @@ def _figure(
         most_entries=MOST_ENTRIES,
         name=f"token-gme/{name}",
     )
-    return Figure(name, title, sweep, coarse)
+    return Figure(name, title, sweep, coarse, WINDOW)
 
 
 FIGURES = (
