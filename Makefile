@@ -31,7 +31,7 @@ test-compiled: .venv/built  ## the tests of the package as installed
 test-interpreted: .venv/built  ## the tests of the sources as they are
 	PYTHONPATH=$(CURDIR)/src $(PYTEST)
 
-bench: .venv/built .venv/bench  ## how fast the engine is, beside others
+bench: .venv/built  ## how fast the engine is, beside others
 	@for script in benchmarks/*.py; do if grep -q __main__ $$script; then $(BIN)/python $$script || exit 1; fi; done
 
 clean:  ## remove everything that make has made
@@ -39,12 +39,12 @@ clean:  ## remove everything that make has made
 
 # -- set-up ----------------------------------------------------------------------------------------------
 
-.venv/tools: pyproject.toml
+.venv/tools: pyproject.toml  # with all extras: the tests and benchmarks use them
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=...")'
 	@echo "setting up .venv"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -c 'import tomllib; data = tomllib.load(open("pyproject.toml", "rb")); p = data["project"]; \
-	  print(*data["build-system"]["requires"], *p["dependencies"], *p["optional-dependencies"]["dev"], sep="\n")' > .venv/wanted
+	  print(*data["build-system"]["requires"], *p["dependencies"], *sum(p["optional-dependencies"].values(), []), sep="\n")' > .venv/wanted
 	@$(PIP) -r .venv/wanted
 	@touch $@
 
@@ -53,10 +53,4 @@ clean:  ## remove everything that make has made
 	@rm -rf build
 	@$(PIP) --no-build-isolation --no-deps --force-reinstall .
 	@cd .venv && bin/congenial --version
-	@touch $@
-
-.venv/bench: .venv/tools
-	@$(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-	  print(*p["optional-dependencies"]["bench"], sep="\n")' > .venv/wanted-bench
-	@$(PIP) -r .venv/wanted-bench
 	@touch $@
