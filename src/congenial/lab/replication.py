@@ -12,7 +12,7 @@ import threading
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
-from multiprocessing import parent_process
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -166,14 +166,12 @@ def fingerprint(algorithm: str = "") -> str:
 # -- a worker process ----------------------------------------------------------------------------------------
 
 
-def start_worker() -> None:
-    """End at once at Ctrl-C, and when the process that started this one is gone."""
+def start_worker(lifeline: Connection) -> None:
+    """End at once at Ctrl-C, and when the other end of the lifeline is closed, be it by death."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    parent = parent_process()
-    if parent is not None:
-        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
 
 
-def _end_with(parent: Any) -> None:
-    parent.join()
+def _end_with(lifeline: Connection) -> None:
+    lifeline.poll(None)
     os._exit(1)

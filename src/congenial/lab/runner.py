@@ -147,13 +147,22 @@ def workers(jobs: int = 1, cluster: str = "") -> Iterator[Crew]:
     elif jobs == 1:
         yield Crew(Here(), lambda: 1)
     else:
-        # new processes, not forks: a fork of a process with threads (as a data-frame library has) may hang
-        with ProcessPoolExecutor(jobs, get_context("spawn"), start_worker) as pool:
-            try:
-                yield Crew(pool, lambda: jobs)
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        with _processes(jobs) as crew:
+            yield crew
+
+
+@contextmanager
+def _processes(jobs: int) -> Iterator[Crew]:
+    # new processes, not forks: a fork of a process with threads (as a data-frame library has) may hang
+    context = get_context("spawn")
+    theirs, ours = context.Pipe(duplex=False)
+    with ProcessPoolExecutor(jobs, context, start_worker, (theirs,)) as pool:
+        try:
+            yield Crew(pool, lambda: jobs)
+        except BaseException:
+            ours.close()  # the workers see it and end at once; so they do if this process is killed
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _processors() -> int:
@@ -245,7 +254,9 @@ class _Run:
         if record.failure:
             raise SweepFailed(f"{record.failure} (repeat it with: {work.command()})")
         if record.code != fingerprint(work.algorithm):
-            raise SweepFailed("the workers run other code than this process: install one version on all of them, and start again")
+            raise SweepFailed(
+                "the workers run other code than this process: install one version on all of them, and start again"
+            )
         self.store.add(record)
         self.done += 1
         cost, seconds = self.work_done.get(work.algorithm, (0.0, 0.0))
