@@ -7,6 +7,7 @@ the order in which algorithms must walk through them.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import is_dataclass
 from typing import Any, TypeVar, cast
 
@@ -43,9 +44,9 @@ def freeze(value: object) -> object:
     if kind is tuple:
         return (tuple, *[freeze(member) for member in cast("tuple[object, ...]", value)])
     if kind is set or kind is frozenset:
-        return (kind, *sorted(cast("set[int]", value)))
+        return (kind, *sorted(cast("Collection[Any]", value)))
     if kind is dict:
-        table = cast("dict[int, object]", value)
+        table = cast("dict[Any, object]", value)
         return (dict, *[(key, freeze(table[key])) for key in sorted(table)])
     if is_dataclass(value) or hasattr(value, "__dict__") or hasattr(kind, "__mypyc_attrs__"):
         if callable(value):
