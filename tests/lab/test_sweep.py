@@ -113,9 +113,10 @@ def test_from_the_command_line() -> None:
         parse_fixed("fifo=yes")
 
 
-def test_many_processes_ask_less_often() -> None:
-    sweep = Sweep(("a",), {"nodes": (10, 100, 2000)}, {"requests": 500}, most_entries=1000)
-    assert [sweep.parameters(point)["requests"] for point in sweep.points()] == [100, 10, 1]
+def test_where_there_are_many_processes_other_parameters_hold() -> None:
+    sweep = Sweep(("a",), {"nodes": (10, 100, 101)}, {"requests": 500}, many=100, if_many={"requests": 5, "until": 9})
+    assert [sweep.parameters(point)["requests"] for point in sweep.points()] == [500, 500, 5]
+    assert [sweep.parameters(point).get("until") for point in sweep.points()] == [None, None, 9.0]
 
 
 def test_equal_seeds_mean_equal_requests_for_all_algorithms() -> None:

@@ -50,7 +50,7 @@ def command(
             made.append(reproduce(target, folder, crew, quick, watch))
         places.append(f"everything is in {folder}")
         if docs is not None:
-            places.append(f"the page is {write_docs(made[-1], docs, quick)}")
+            places.append(f"the page is {write_docs(made[-1], folder, docs, quick)}")
     if json:
         print_json([item.as_dict() for item in made])
         return

@@ -52,6 +52,7 @@ def plot(outcome: Outcome, kind: str, title: str, path: Path) -> list[Path]:
         _draw(figure, outcome, kind, title)
         png, svg = path.with_suffix(".png"), path.with_suffix(".svg")
         figure.savefig(png, metadata={"Software": None})
+        figure.set_layout_engine("none")  # everything has its place now
         figure.savefig(svg, metadata={"Date": None, "Creator": None})
     return [png, svg]
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import copyfile
 
 from congenial import __version__
 from congenial.kernel.errors import ConfigError
 from congenial.lab.claims import Judged, Tally, markdown_table
 from congenial.lab.folder import write_folder
 from congenial.lab.papers import PAPERS, Figure, Paper
-from congenial.lab.plots import plot
 from congenial.lab.replication import fingerprint
 from congenial.lab.runner import Crew, Watch, run_sweeps
 from congenial.lab.store import Store
 from congenial.lab.sweep import PARAMETERS, Sweep
-from congenial.lab.tables import Outcome, show_value, write_csv
+from congenial.lab.tables import Outcome, show_value
+
+
+DOCUMENTED = ("ratio.svg", "absolute.svg", "ratios.csv", "results.csv")  # what a page shows of a figure
 
 
 @dataclass(frozen=True)
@@ -97,8 +100,8 @@ def reproduce(
     return made
 
 
-def write_docs(made: Reproduction, docs: Path, quick: bool) -> Path:
-    """A page with all figures, their parameters and the claims, and what it shows as CSV."""
+def write_docs(made: Reproduction, folder: Path, docs: Path, quick: bool) -> Path:
+    """A page with all figures, their parameters and the claims, and what it shows as CSV, from the folder of a run."""
     paper = made.target.paper
     pictures = docs / paper.name
     pictures.mkdir(parents=True, exist_ok=True)
@@ -114,11 +117,8 @@ def write_docs(made: Reproduction, docs: Path, quick: bool) -> Path:
     ]
     for figure in made.target.figures:
         outcome = made.outcomes[figure.name]
-        title = f"{figure.title} ({paper.reference.split(',')[0]}, fig. {figure.name})"
-        plot(outcome, "ratio", title, pictures / f"{figure.name}-ratio")
-        plot(outcome, "absolute", title, pictures / f"{figure.name}-absolute")
-        write_csv(pictures / f"{figure.name}-ratios.csv", outcome.ratios())
-        write_csv(pictures / f"{figure.name}-results.csv", outcome.summary())
+        for name in DOCUMENTED:
+            copyfile(folder / figure.name / name, pictures / f"{figure.name}-{name}")
         data = f"[ratios]({paper.name}/{figure.name}-ratios.csv), [means]({paper.name}/{figure.name}-results.csv)"
         parts += [
             f"## Figure {figure.name}: {figure.title}",
@@ -135,6 +135,7 @@ def describe(sweep: Sweep) -> str:
     ((parameter, values),) = sweep.vary.items()
     varied = f"{PARAMETERS[parameter]}: {', '.join([show_value(value) for value in values])}"
     fixed = ", ".join([f"{name} {show_value(value)}" for name, value in sweep.fixed.items()])
-    cap = f", at most {sweep.most_entries} entries a run" if sweep.most_entries else ""
+    more = ", ".join([f"{name} {show_value(value)}" for name, value in sweep.if_many.items()])
+    cap = f"; with more than {sweep.many} processes {more}" if more else ""
     runs = f"{sweep.least} to {sweep.most} runs, until 95% intervals are within {sweep.precision:.0%} of the mean"
     return f"Varied: {varied}. Fixed: {fixed}{cap}. {runs}; seeds from {sweep.seed}."

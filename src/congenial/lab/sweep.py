@@ -78,6 +78,8 @@ WHOLE = ("nodes", "groups", "requests")
 AMOUNT = ("bandwidth", "warmup", "until", "detection")
 AMOUNT_OR_TEXT = ("think", "hold", "delay")
 
+TABLES = ("vary", "fixed", "if_many")  # of a TOML file
+
 Point = tuple[Value, ...]
 """One value for each varied parameter."""
 
@@ -86,7 +88,8 @@ Point = tuple[Value, ...]
 class Sweep:
     """`precision` is the most that half a 95% confidence interval may be, as a share of the mean: of every metric of
     every algorithm, and of every ratio to the last algorithm. A point is run `least` times, and on until that is so,
-    but not more than `most` times. With `most_entries`, processes ask less often where there are many of them."""
+    but not more than `most` times. Where there are more than `many` processes, the parameters in `if_many` take the
+    place of the fixed ones, such as an earlier end of the run."""
 
     algorithms: tuple[str, ...]
     vary: Mapping[str, tuple[Value, ...]]
@@ -95,7 +98,8 @@ class Sweep:
     precision: float = 0.05
     least: int = 3
     most: int = 30
-    most_entries: int = 0
+    many: int = 0
+    if_many: Mapping[str, Value] = field(default_factory=dict)
     seed: int = 1
     name: str = "sweep"
 
@@ -103,12 +107,13 @@ class Sweep:
         set_ = object.__setattr__
         set_(self, "algorithms", tuple(self.algorithms))
         set_(self, "metrics", tuple(self.metrics))
-        for part, verb in (("vary", "vary"), ("fixed", "fix")):
+        for part, verb in (("vary", "vary"), ("fixed", "fix"), ("if_many", "fix")):
             for name in getattr(self, part):
                 if name not in PARAMETERS:
                     raise ConfigError(f"there is no parameter {name!r} to {verb}; there are: {', '.join(PARAMETERS)}")
         set_(self, "vary", {name: _values(name, values) for name, values in self.vary.items()})
-        set_(self, "fixed", {name: clean_value(name, value) for name, value in self.fixed.items()})
+        for part in ("fixed", "if_many"):
+            set_(self, part, {name: clean_value(name, value) for name, value in getattr(self, part).items()})
         self._check()
 
     def _check(self) -> None:
@@ -119,7 +124,7 @@ class Sweep:
         for name, values in self.vary.items():
             if not values:
                 raise ConfigError(f"there are no values for {name} to take")
-            if name in self.fixed:
+            if name in self.fixed or name in self.if_many:
                 raise ConfigError(f"{name} is both varied and fixed")
         for what, names in (("algorithm", self.algorithms), ("metric", self.metrics), *self.vary.items()):
             twice = [name for name in names if names.count(name) > 1]
@@ -144,10 +149,7 @@ class Sweep:
     def parameters(self, point: Point) -> dict[str, Value]:
         """The parameters of every run at a point."""
         parameters = {**self.fixed, **dict(zip(self.vary, point, strict=True))}
-        if self.most_entries:
-            nodes, requests = int(str(parameters.get("nodes", 10))), int(str(parameters.get("requests", 100)))
-            parameters["requests"] = max(1, min(requests, self.most_entries // nodes))
-        return parameters
+        return {**parameters, **self.if_many} if int(parameters.get("nodes", 0)) > self.many else parameters
 
     def replication(self, algorithm: str, point: Point, number: int) -> Replication:
         """The `number`-th run of an algorithm at a point."""
@@ -168,9 +170,9 @@ class Sweep:
     def to_toml(self) -> str:
         lines = []
         for item in fields(self):
-            if item.name not in ("vary", "fixed"):
+            if item.name not in TABLES:
                 lines.append(f"{item.name} = {_toml(getattr(self, item.name))}")
-        for part in ("vary", "fixed"):
+        for part in TABLES:
             lines += ["", f"[{part}]"] + [f"{name} = {_toml(value)}" for name, value in getattr(self, part).items()]
         return "\n".join(lines) + "\n"
 
@@ -214,7 +216,8 @@ _KINDS: dict[str, type] = {
     "precision": float,
     "least": int,
     "most": int,
-    "most_entries": int,
+    "many": int,
+    "if_many": dict,
     "seed": int,
     "name": str,
 }

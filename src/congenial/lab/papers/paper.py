@@ -26,7 +26,7 @@ class Figure:
         """A version for the impatient: fewer values, shorter runs, always three of them."""
         (varied,) = self.sweep.vary
         fixed = {**self.sweep.fixed, **self.window}
-        return replace(self.sweep, vary={varied: self.coarse}, fixed=fixed, most_entries=0, least=3, most=3)
+        return replace(self.sweep, vary={varied: self.coarse}, fixed=fixed, if_many={}, least=3, most=3)
 
 
 @dataclass(frozen=True)
