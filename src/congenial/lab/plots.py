@@ -150,11 +150,11 @@ def _scale_x(axes: Axes, values: tuple[Value, ...]) -> None:
 
 
 def _scale_y(axes: Axes, heights: list[float], kind: str) -> None:
-    from matplotlib.ticker import NullFormatter, ScalarFormatter
+    from matplotlib.ticker import FuncFormatter, NullFormatter
 
     if heights and min(heights) > 0 and max(heights) / min(heights) > WIDE:
         axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(ScalarFormatter())
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda height, _: f"{height:g}"))
         axes.yaxis.set_minor_formatter(NullFormatter())
     elif kind == "absolute":
         axes.set_ylim(bottom=0)

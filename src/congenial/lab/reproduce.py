@@ -18,7 +18,6 @@ from congenial.lab.store import Store
 from congenial.lab.sweep import PARAMETERS, Sweep
 from congenial.lab.tables import Outcome, show_value
 
-
 DOCUMENTED = ("ratio.svg", "absolute.svg", "ratios.csv", "results.csv")  # what a page shows of a figure
 
 
