@@ -198,7 +198,10 @@ def build(place: Path) -> None:
 def run_row(name: str, place: Path) -> dict[str, float]:
     environment = {**os.environ, "PYTHONPATH": str(place / "src"), "CONGENIAL_BENCH": str(place)}
     command = [sys.executable, __file__, "--row", name]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment, cwd=place)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=place)
+    if done.returncode:
+        print(f"\r\033[K{name} failed: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        return {"deliveries": 0.0, "seconds": 1.0, "peak": 0.0}
     figures: dict[str, float] = json.loads(done.stdout)
     return figures
 
