@@ -43,7 +43,10 @@ def integers(value: object) -> int:
     if value is None:
         return 0
     total = 0
-    if isinstance(value, (tuple, list, set, frozenset)):
+    if isinstance(value, tuple):
+        for member in value:
+            total += 1 if isinstance(member, int) else integers(member)  # the usual case, without a call
+    elif isinstance(value, (list, set, frozenset)):
         for member in value:
             total += integers(member)
     elif isinstance(value, dict):

@@ -1,54 +1,68 @@
 """Vectors of growing numbers, one per process, that travel with messages; whole, or only what changed.
 
-Who receives one takes the larger of every two entries. Singhal and Kshemkalyani's compression (1992) sends to each
-process only the entries that have changed since the last sending to it, as pairs of place and value; it needs FIFO
-channels for the receiver to know at every moment what it would have known from whole vectors. Where the pairs would be
-no shorter than the vector, the whole vector is sent.
+What is sent is the vector as it was when it was last published, so that many messages share one copy. Singhal and
+Kshemkalyani's compression (1992) sends to each process only the entries that have changed since the last sending to it,
+first their places, then their values; it needs FIFO channels for the receiver to know at every moment what it would
+have known from whole vectors. Where places and values together would be no shorter, the whole vector is sent.
 """
 
 from __future__ import annotations
 
+from typing import final
+
 from congenial.kernel.errors import ConfigError
 
 
+@final
 class Vector:
     """The vector of one process out of n."""
 
     def __init__(self, n: int, compressed: bool) -> None:
         self.compressed = compressed
         self.values = [0] * n
-        self.tick = 0  # counts my sendings
-        self.changed = [0] * n if compressed else []  # the tick at which each entry last changed
-        self.told = [0] * n if compressed else []  # the tick at which I last sent to each process
+        self.published = (0,) * n
+        self.version = 0  # counts publications
+        self.changed = [0] * n if compressed else []  # the version in which each entry last changed
+        self.told = [0] * n if compressed else []  # the version last sent to each process
 
     def raise_to(self, place: int, value: int) -> None:
         if value > self.values[place]:
             self.values[place] = value
-            if self.compressed:
-                self.changed[place] = self.tick
+
+    def publish(self) -> None:
+        if self.compressed:
+            self.version += 1
+            for place in range(len(self.values)):
+                if self.values[place] != self.published[place]:
+                    self.changed[place] = self.version
+        self.published = tuple(self.values)
 
     def pack(self, receiver: int) -> tuple[int, ...]:
         """What to send to a process."""
         if not self.compressed:
-            return tuple(self.values)
+            return self.published
         since = self.told[receiver]
-        self.tick += 1
-        self.told[receiver] = self.tick
-        pairs: list[int] = []
-        for place, changed in enumerate(self.changed):
-            if changed >= since and self.values[place]:
-                pairs.append(place)
-                pairs.append(self.values[place])
-        return tuple(pairs) if len(pairs) < len(self.values) else tuple(self.values)
+        if since == self.version:
+            return ()
+        self.told[receiver] = self.version
+        changed = self.changed
+        places = [place for place in range(len(changed)) if changed[place] > since]
+        if 2 * len(places) >= len(changed):
+            return self.published
+        return tuple(places + [self.published[place] for place in places])
 
-    def merge(self, packed: tuple[int, ...]) -> None:
-        """Learn from what another process sent."""
-        if len(packed) == len(self.values):
-            for place, value in enumerate(packed):
-                self.raise_to(place, value)
+    def merge(self, packed: tuple[int, ...], labels: list[int], label: int) -> None:
+        """Learn from what another process sent, but only about the processes that bear a label."""
+        values = self.values
+        if len(packed) == len(values):
+            for place in range(len(values)):
+                if labels[place] == label and packed[place] > values[place]:
+                    values[place] = packed[place]
         else:
-            for at in range(0, len(packed), 2):
-                self.raise_to(packed[at], packed[at + 1])
+            count = len(packed) // 2
+            for at in range(count):
+                if labels[packed[at]] == label:
+                    self.raise_to(packed[at], packed[count + at])
 
 
 def build_compression(text: str, n: int) -> bool:

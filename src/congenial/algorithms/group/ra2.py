@@ -4,8 +4,9 @@ Requests are made, and agreed to, as in RA1. A process that everyone has agreed 
 is inside it invites all who ask for its group; who is invited enters at once, as a follower, older requests for other
 groups notwithstanding. Those must then wait for the followers too: every reply names the followers that its sender has
 invited and does not know to have left, and a follower that leaves tells everyone. That RELEASE also stands for the
-replies it owes. Replies carry a vector that says, of every process, up to which number its requests are over: by it a
-stale request is known, which is neither answered nor invited.
+replies it owes. A request that is over is stale: it is neither answered nor invited. Who leads cannot see by itself
+which requests for its group other leaders have served, so replies carry a vector that says, of every process, up to
+which number its requests are over, as far as the sender knew when it was last inside.
 
 Joung 2002, rebuilt from the description in Mittal & Mohan 2007, sections 1.1 and 4.3; the text of the original was not
 at hand. Ours are the use of RELEASE as a reply and of INVITE as the leader's reply, and that only replies carry the
@@ -54,7 +55,8 @@ class Request(Message):
 @dataclass(frozen=True)
 class Reply(Message):
     number: int  # of the request that is agreed to
-    over: tuple[int, ...]  # the sender's vector
+    mine: int  # up to this number, the sender's requests are over
+    over: tuple[int, ...]  # and those of all, by its vector
     session: int  # the latest session known to the sender
     group: int  # and its group
     followers: tuple[int, ...]  # whom the sender has invited to it, and
@@ -111,6 +113,7 @@ class RA2(Node):
     def release(self, out: Out) -> None:
         self.leave()
         self.over.raise_to(self.me, self.number)
+        self.over.publish()
         plain = Release(self.number, 0)
         for process in range(self.n):
             owed = self.deferred[process] and self._is_pending(process)
@@ -130,7 +133,7 @@ class RA2(Node):
             self._learn_over(src, msg.number)
             self._count(msg.agreed, out)
         elif isinstance(msg, Reply):
-            self._on_reply(msg, out)
+            self._on_reply(src, msg, out)
         elif isinstance(msg, Invite):
             if self.phase == WAITING and msg.number == self.number:  # else I have been in already
                 self._learn_session(msg.session, self.group)
@@ -152,14 +155,19 @@ class RA2(Node):
             self._agree(src, out)
         self._lead_if_agreed(out)
 
-    def _on_reply(self, msg: Reply, out: Out) -> None:
-        self.over.merge(msg.over)
+    def _on_reply(self, src: int, msg: Reply, out: Out) -> None:
+        self._learn_over(src, msg.mine)
         self._learn_session(msg.session, msg.group)
-        if msg.number == self.number and self.phase == WAITING and msg.group != self.group:
-            for follower, number in zip(msg.followers, msg.invited, strict=True):
-                self.awaited[follower] = max(number, self.awaited.get(follower, 0))
-        self._forget_those_over()
+        if self.phase == WAITING and msg.number == self.number:
+            self.over.merge(msg.over, self.wanted, self.group)
+            if msg.group != self.group:
+                for follower, number in zip(msg.followers, msg.invited, strict=True):
+                    self._await(follower, number)
         self._count(msg.number, out)
+
+    def _await(self, follower: int, number: int) -> None:
+        if number > max(self.over.values[follower], self.awaited.get(follower, 0)):
+            self.awaited[follower] = number
 
     def _count(self, agreed: int, out: Out) -> None:
         """One more has agreed, if it is to the request I wait with."""
@@ -199,9 +207,18 @@ class RA2(Node):
     def _agree(self, process: int, out: Out) -> None:
         names = sorted(self.followers)
         numbers = [self.followers[name] for name in names]
-        packed = self.over.pack(process)
-        number = self.requested[process]
-        out.send(process, Reply(number, packed, self.session, self.current, tuple(names), tuple(numbers)))
+        out.send(
+            process,
+            Reply(
+                self.requested[process],
+                self.over.values[self.me],
+                self.over.pack(process),
+                self.session,
+                self.current,
+                tuple(names),
+                tuple(numbers),
+            ),
+        )
 
     def _mine_is_older(self, src: int, number: int) -> bool:
         return self.number < number or (self.number == number and self.me < src)
@@ -218,10 +235,3 @@ class RA2(Node):
             del self.followers[process]
         if self.awaited.get(process, number + 1) <= number:
             del self.awaited[process]
-
-    def _forget_those_over(self) -> None:
-        over = self.over.values
-        if self.followers:
-            self.followers = {who: number for who, number in self.followers.items() if number > over[who]}
-        if self.awaited:
-            self.awaited = {who: number for who, number in self.awaited.items() if number > over[who]}

@@ -216,7 +216,7 @@ class TokenGME(Node):
         return self.phase == IDLE
 
     def _knows_conflict(self) -> bool:
-        for process in range(self.n):
+        for process in range(self.n):  # noqa: SIM110 (compiles better than a generator)
             if self._is_pending(process) and self.group not in self.wanted[process]:
                 return True
         return False

@@ -23,7 +23,7 @@ from typing import ClassVar
 from mypy_extensions import mypyc_attr
 
 from congenial.algorithms.group import token_gme
-from congenial.algorithms.group.token_gme import NO_GROUP, PRIMARY, Primary, Request, Secondary, TokenGME
+from congenial.algorithms.group.token_gme import NO_GROUP, Primary, Request, Secondary, TokenGME
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message
 from congenial.kernel.node import IDLE
