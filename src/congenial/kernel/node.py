@@ -77,7 +77,7 @@ class Node:
         self.phase = WAITING
 
     def enter(self, out: Out, fence: int = 0, group: int = 0) -> None:
-        """From waiting to inside; `fence` grows from session to session (0: no fence is given)."""
+        """From waiting to inside; `fence` grows (0: none is given)."""
         if self.phase != WAITING:
             raise ContractError(f"process {self.me} would enter while it is {PHASES[self.phase]}")
         self.phase = INSIDE

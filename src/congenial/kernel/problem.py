@@ -30,14 +30,18 @@ class Problem:
         """May a process enter for `group` while `inside` processes are in, all of them for `current`?"""
         raise NotImplementedError
 
+    def may_follow(self, last_fence: int, last_group: int, fence: int, group: int) -> bool:
+        """May an entry for `group` with `fence` come after the last one?"""
+        return fence > last_fence or (self.groups and group == last_group and fence == last_fence)
+
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Occupancy:
     """Who waits for what, who is inside, and whether that is allowed.
 
     Every entry must have been asked for, be of a group that was asked for, and be compatible with all who are
-    inside. Fences, where an algorithm gives them, must grow: a session's first entry carries a larger fence
-    than every entry of earlier sessions.
+    inside. Fences, where an algorithm gives them (0: none), must grow from entry to entry; entries of one group, one after
+    the other, may share a fence.
     """
 
     def __init__(self, problem: Problem, n: int) -> None:
@@ -47,8 +51,7 @@ class Occupancy:
         self.waiting = 0  # how many
         self.wants: list[Groups | None] = [None] * n  # what each waiting process asked for
         self.holds: list[int] = [-1] * n  # the group each process inside has entered for
-        self.fence = 0  # the largest given so far
-        self.floor = 0  # what a fence of the present session must exceed
+        self.fence = 0  # the last one given
 
     def ask(self, process: int, groups: Groups) -> None:
         if self.wants[process] is not None or self.holds[process] >= 0:
@@ -67,14 +70,10 @@ class Occupancy:
             raise SafetyViolation(f"process {process} enters group {group}, but asked for {listed(wants)}")
         if not self.problem.admits(self.inside, self.current, group):
             raise SafetyViolation(self._crowd(process, group))
-        if self.inside == 0:
-            self.floor = self.fence
         if fence:
-            if fence <= self.floor:
-                raise SafetyViolation(
-                    f"process {process} enters with fence {fence}, not above {self.floor} of an earlier session"
-                )
-            self.fence = max(self.fence, fence)
+            if not self.problem.may_follow(self.fence, self.current, fence, group):
+                raise SafetyViolation(f"process {process} enters with fence {fence} after one with fence {self.fence}")
+            self.fence = fence
         self.wants[process] = None
         self.waiting -= 1
         self.holds[process] = group

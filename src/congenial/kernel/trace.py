@@ -4,7 +4,7 @@ A trace is a list of events, stored as NDJSON: one JSON object a line, in the or
 Every event has a time `t`, an `event` (one of `KINDS`) and the `node` where it happened. A sending or a
 delivery also has the other end (`peer`, absent for a broadcast), the message's number (`id`, which ties
 deliveries to their sending), its class (`message`) and its `fields`. A request has its `groups`, an entry its
-`group` and `fence`, a timer its number (`timer`).
+`group` and `fence`, a timer its number (`timer`). A step in which the node chose (`Out.choose`) has its `choices`.
 """
 
 from __future__ import annotations
@@ -65,6 +65,7 @@ class Event:
     group: int = -1
     fence: int = 0
     timer: int = -1
+    choices: tuple[int, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
         """The event without what does not apply to it."""
@@ -82,6 +83,8 @@ class Event:
             line["fence"] = self.fence
         if self.event == TIMER:
             line["timer"] = self.timer
+        if self.choices:
+            line["choices"] = list(self.choices)
         return line
 
     def __str__(self) -> str:
@@ -141,9 +144,11 @@ class TraceFile(Trace):
         self.file.close()
 
 
-def message_event(t: float, event: str, node: int, peer: int, number: int, message: Message) -> Event:
+def message_event(
+    t: float, event: str, node: int, peer: int, number: int, message: Message, choices: tuple[int, ...] = ()
+) -> Event:
     """An event about a message."""
-    return Event(t, event, node, peer, number, type(message).__name__, field_values(message))
+    return Event(t, event, node, peer, number, type(message).__name__, field_values(message), choices=choices)
 
 
 def read_trace(path: str | Path) -> list[Event]:
@@ -159,6 +164,7 @@ def read_trace(path: str | Path) -> list[Event]:
             if data["event"] not in KINDS:
                 raise ValueError(f"unknown event {data['event']!r}")
             data["groups"] = tuple(data.get("groups", ()))
+            data["choices"] = tuple(data.get("choices", ()))
             events.append(Event(**data))
         except (ValueError, TypeError, KeyError) as error:
             raise ConfigError(f"{path}, line {number}: not a trace event ({error})") from error

@@ -54,7 +54,7 @@ class RicartAgrawala(Node):
         self.number = 0  # of my latest request               Our_Sequence_Number
         self.highest = 0  # number seen in any request        Highest_Sequence_Number
         self.missing = 0  # replies I still wait for          Outstanding_Reply_Count
-        self.deferred: list[int] = []  # whom I owe a reply   Reply_Deferred
+        self.deferred = [False] * n  # do I owe a reply?       Reply_Deferred
 
     def request(self, groups: Groups, out: Out) -> None:
         self.wait()
@@ -66,15 +66,15 @@ class RicartAgrawala(Node):
 
     def release(self, out: Out) -> None:
         self.leave()
-        deferred = self.deferred
-        self.deferred = []
-        for process in deferred:
-            out.send(process, Reply())
+        for process in range(self.n):
+            if self.deferred[process]:
+                self.deferred[process] = False
+                out.send(process, Reply())
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
         if isinstance(msg, Request):
             self._on_request(src, msg.number, out)
-        elif isinstance(msg, Reply):
+        elif isinstance(msg, Reply) and self.missing > 0:
             self.missing -= 1
             self._enter_if_agreed(out)
         else:
@@ -83,7 +83,7 @@ class RicartAgrawala(Node):
     def _on_request(self, src: int, number: int, out: Out) -> None:
         self.highest = max(self.highest, number)
         if self._mine_is_older(src, number):
-            self.deferred.append(src)
+            self.deferred[src] = True
         else:
             out.send(src, Reply())
 
