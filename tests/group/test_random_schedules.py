@@ -30,12 +30,16 @@ NAMES = ["-".join([name, *options.values()]) for name, options in VARIANTS]
 @given(
     seed=st.integers(0, 2**32), n=st.integers(1, 5), groups=st.integers(1, 3), fifo=st.booleans(), requests=st.just(4)
 )
-def test_any_schedule(name: str, options: dict[str, str], seed: int, n: int, groups: int, fifo: bool, requests: int) -> None:
+def test_any_schedule(
+    name: str, options: dict[str, str], seed: int, n: int, groups: int, fifo: bool, requests: int
+) -> None:
     at_random(Run(name, n, **options), Random(seed), groups, requests, fifo, sets=name == "token-gme-types")
 
 
 @pytest.mark.parametrize(("name", "options"), VARIANTS, ids=NAMES)
-@pytest.mark.parametrize(("n", "groups", "skew"), [(2, 2, ""), (7, 3, ""), (12, 2, "50/90"), (25, 50, "20/80"), (40, 8, "")])
+@pytest.mark.parametrize(
+    ("n", "groups", "skew"), [(2, 2, ""), (7, 3, ""), (12, 2, "50/90"), (25, 50, "20/80"), (40, 8, "")]
+)
 def test_long_runs(name: str, options: dict[str, str], n: int, groups: int, skew: str) -> None:
     for seed, delay in enumerate(("1", "10", "lognormal:5,1.5")):
         result = simulate(

@@ -5,9 +5,9 @@ process that is asked agrees at once, unless it wants or has another group and i
 when it leaves. So of two requests for different groups the younger waits for the older, and two for the same group do
 not wait for each other. Groups take turns strictly by the age of requests, so under load few are ever in together.
 
-Joung 2002, as described in Mittal & Mohan 2007, section 1.1; nothing is changed that we know of. Added: the fence. It is
-the age of the youngest request for another group that is older than mine: that one is over, I have agreed to it, so I
-know it, and those who are in together know the same one.
+Joung 2002, as described in Mittal & Mohan 2007, section 1.1; nothing is changed that we know of. Added: the fence. It
+is the age of the youngest request for another group that is older than mine: that one is over, I have agreed to it, so
+I know it, and those who are in together know the same one.
 """
 
 from __future__ import annotations
