@@ -14,19 +14,25 @@ def test_public_names() -> None:
     assert congenial.__all__ == [
         "GROUP",
         "MUTEX",
+        "ClusterDegraded",
         "ConfigError",
         "CongenialError",
         "ContractError",
         "Law",
+        "LockTimeout",
         "Message",
         "Node",
+        "NotHeld",
         "Option",
         "Out",
+        "ProtocolError",
         "Result",
         "SafetyViolation",
         "Spec",
         "UnexpectedMessage",
         "__version__",
+        "join",
+        "join_blocking",
         "simulate",
     ]
     assert dir(congenial) == sorted(congenial.__all__)
@@ -49,7 +55,7 @@ def test_simulate_returns_a_result() -> None:
 
 
 def test_importing_the_package_does_not_load_the_simulator_or_the_command_line() -> None:
-    check = "import sys, congenial; print([m for m in sys.modules if m.startswith(('congenial.sim', 'typer', 'rich'))])"
+    check = "import sys, congenial; print([m for m in sys.modules if m.startswith(('congenial.sim', 'typer', 'rich', 'asyncio', 'msgspec'))])"
     ended = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert ended.stdout.strip() == "[]"
 

@@ -20,7 +20,7 @@ import typer
 
 from congenial.kernel.errors import ConfigError, CongenialError
 
-SUBCOMMANDS = ("list", "sim", "compare", "sweep", "reproduce")
+SUBCOMMANDS = ("list", "sim", "compare", "sweep", "reproduce", "node", "lock", "status", "certs", "demo")
 
 WENT_WRONG = 1
 CANNOT = 2

@@ -15,7 +15,6 @@ import sys
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
-from functools import cache
 from hashlib import blake2b
 from operator import attrgetter
 from pathlib import Path
@@ -34,7 +33,7 @@ LONGEST_FRAME = 1 << 20  # bytes; three of them give the length
 LONGEST_GREETING = 1 << 16  # of a frame from one who has not said yet who it is
 
 
-class Frame(msgspec.Struct, array_like=True, frozen=True, gc=False):
+class Frame(msgspec.Struct, array_like=True, gc=False):
     """Base of all frames."""
 
 
@@ -101,7 +100,9 @@ class Bye(Frame, tag=8):
 
 _encoder = msgspec.msgpack.Encoder()
 _encode_into = _encoder.encode_into
-_decode_frame = msgspec.msgpack.Decoder(Union[Hello, View, Data, Ack, Nudge, Query, Report, Bye]).decode
+_decode_frame: Callable[[bytes | memoryview], Frame] = msgspec.msgpack.Decoder(
+    Hello | View | Data | Ack | Nudge | Query | Report | Bye
+).decode
 _VERSION_BITS = VERSION << 24
 
 
@@ -162,12 +163,14 @@ class Vocabulary:
         self.forms: dict[type[Message], Form] = {}
         self.by_wire: dict[type[msgspec.Struct], tuple[Form, Load]] = {}
         kinds = message_kinds(algorithm)
+        if not kinds:
+            raise ConfigError(f"{algorithm.__name__} has no messages in its module: what would it send?")
         for number, kind in enumerate(kinds):
             form = Form(kind, number)
             self.forms[kind] = form
             self.by_wire[form.narrow] = (form, form.load_narrow)
             self.by_wire[form.wide] = (form, form.load_wide)
-        self._decoder: Any = msgspec.msgpack.Decoder(Union[tuple(self.by_wire)]) if kinds else None
+        self._decoder: Any = msgspec.msgpack.Decoder(Union[tuple(self.by_wire)])  # noqa: UP007 (made at run time)
         story = [algorithm.spec.name, *[f"{kind.__qualname__}{field_names(kind)}" for kind in kinds]]
         self.schema = blake2b("\n".join(story).encode(), digest_size=8).hexdigest()
 
@@ -188,11 +191,6 @@ class Vocabulary:
         form.heard += 1
         values = msgspec.structs.astuple(wire)
         return form.kind(*values) if load is None else form.kind(*load(values))
-
-
-@cache
-def vocabulary_of(algorithm: type[Node]) -> Vocabulary:
-    return Vocabulary(algorithm)
 
 
 def message_kinds(algorithm: type[Node]) -> list[type[Message]]:

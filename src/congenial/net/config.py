@@ -18,6 +18,7 @@ Either from the arguments of `join`, or from a file:
 
 from __future__ import annotations
 
+import socket
 import ssl
 import tomllib
 from collections.abc import Mapping
@@ -94,8 +95,8 @@ class ClusterConfig:
         if not self.nodes:
             raise ConfigError("a cluster needs at least one node: name them with their addresses")
         for name, text in self.nodes.items():
-            if not name or len(name) > LONGEST_NODE_NAME or not all(c.isalnum() or c in "-_." for c in name):
-                raise ConfigError(f"node name {name!r}: use 1 to {LONGEST_NODE_NAME} letters, digits, '-', '_' or '.'")
+            if not name or len(name) > LONGEST_NODE_NAME or not all(c.isalnum() or c in "-." for c in name):
+                raise ConfigError(f"node name {name!r}: use 1 to {LONGEST_NODE_NAME} letters, digits, '-' or '.'")
             host, _ = address(text)
             if self.tls is None and not self.insecure and not is_loopback(host):
                 raise ConfigError(
@@ -171,3 +172,15 @@ def _part(data: dict[str, Any], name: str, kind: Any) -> Any:
         return kind(**table)
     except TypeError as error:
         raise ConfigError(f"[{name}]: {str(error).replace('__init__() ', '')}") from None
+
+
+def free_addresses(count: int) -> list[str]:
+    """Addresses on this machine that are free now; for demonstrations and tests."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for made in sockets:
+            made.bind(("127.0.0.1", 0))
+        return [f"127.0.0.1:{made.getsockname()[1]}" for made in sockets]
+    finally:
+        for made in sockets:
+            made.close()

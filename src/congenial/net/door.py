@@ -9,6 +9,11 @@ Sharing needs one more rule, or a process could stay inside for ever by always h
 that has waited for a while tells the others (`Nudge`), and those inside for another group admit no newcomers.
 
 A node cannot take a request back. When all tasks that wanted it have given up, the process enters and leaves at once.
+
+To be alone a process asks for a group of its own (Mittal & Mohan 2007, section 1). An algorithm may take its turns in
+that group for one session, with one fence, as long as nobody else comes between; the fences of its tasks must grow
+all the same. So a task's fence is the session's with the turn's number below it, and when the numbers run out the
+process goes on with a second group of its own, which is a new session.
 """
 
 from __future__ import annotations
@@ -23,11 +28,15 @@ from congenial.kernel.node import IDLE, INSIDE, PHASES, WAITING, Node
 from congenial.kernel.out import Outbox
 from congenial.kernel.state import copy_of
 from congenial.net.errors import NotHeld, ProtocolError
+from congenial.net.names import writer_number
 
 if TYPE_CHECKING:
     from congenial.net.host import Host
 
 NO_GROUP: Final = -1
+ALONE: Final = -2  # stands for the groups of which this process is the only member
+TURN_BITS: Final = 12
+LAST_TURN: Final = (1 << TURN_BITS) - 1
 FIRST_NUDGE = 0.05  # seconds of waiting before others are told; doubles, up to
 LAST_NUDGE = 1.0
 
@@ -47,7 +56,7 @@ class Held:
     """A lock held by a task: its `name`, its `group` (None for an exclusive lock) and its `fence`.
 
     The fence is a number that grows from session to session. A resource that remembers the largest it has seen can
-    turn away a holder whose session is over without it knowing.
+    turn away a holder whose session is over without it knowing. (It is 0 with the few algorithms that give none.)
     """
 
     __slots__ = ("_door", "_on_loss", "fence", "group", "lost", "name")
@@ -116,7 +125,12 @@ class Door:
         self.inside: set[Held] = set()
         self.group = NO_GROUP  # of the session we are in
         self.fence = 0
-        self.asked = NO_GROUP  # what the node last asked for
+        self.session = 0  # its fence as the algorithm gave it
+        self.turn = 0  # in a session for us alone
+        self.own_groups = (writer_number(host.me, 0), writer_number(host.me, 1))
+        self.own_group = 0  # which of them is in use
+        self.asked = NO_GROUP  # what the process last asked for
+        self.asked_number = 0  # and its number in the kernel
         self.asked_at = 0.0
         self.nudge_after = FIRST_NUDGE
         self.yielding = False  # someone elsewhere waits for another group
@@ -144,7 +158,8 @@ class Door:
         if self.node.phase != IDLE or not self.host.serving:
             return False
         out = Outbox()
-        copy_of(self.node).request((want.group,), out)
+        number = self.own_groups[self.own_group] if want.group == ALONE else want.group
+        copy_of(self.node).request((number,), out)
         return out.entered is not None
 
     def enqueue(self, waiter: Waiter) -> None:
@@ -206,21 +221,28 @@ class Door:
         """Ask for a group; whether that was enough to enter."""
         out = Outbox()
         self.asked = group
-        self.node.request((group,), out)
+        self.asked_number = self.own_groups[self.own_group] if group == ALONE else group
+        self.node.request((self.asked_number,), out)
         self.host.carry(self, out)
         if out.entered is not None:
-            self._enter(out.entered)
+            self._enter(out.entered[1])
             return True
         self.asked_at = self.host.now()
         self.nudge_after = FIRST_NUDGE
         return False
 
-    def _enter(self, entered: tuple[int, int]) -> None:
-        group, fence = entered
-        self.group = group if self.grouped else self.asked
-        self.fence = self.host.fence_base + fence if fence else 0
+    def _enter(self, session: int) -> None:
+        self.group = self.asked
         self.yielding = False
         self.sessions += 1
+        if session != self.session:
+            self.session = session
+            self.turn = 0
+        elif self.group == ALONE:
+            self.turn += 1
+            if self.turn == LAST_TURN:
+                self.own_group = 1 - self.own_group
+        self.fence = self.host.fence_base + (session << TURN_BITS) + self.turn if session else 0
 
     def _leave(self) -> None:
         out = Outbox()
@@ -253,12 +275,12 @@ class Door:
             self.group = NO_GROUP
             self.pump()
         if out.entered is not None:
-            self._enter(out.entered)
+            self._enter(out.entered[1])
             self._admit_waiters()
 
     def nudged(self, group: int) -> None:
         """Someone waits for a group. Those who are inside for another admit no more."""
-        if self.group != NO_GROUP and group != self.group:
+        if self.group != NO_GROUP and group != self.asked_number:
             self.yielding = True
 
     def break_off(self, reason: str) -> None:

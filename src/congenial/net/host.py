@@ -15,15 +15,16 @@ import ssl
 from collections.abc import Callable
 from typing import Any
 
+from congenial.kernel.errors import ConfigError
 from congenial.kernel.out import EVERYONE, Outbox
 from congenial.kernel.state import durable_state, restore_durable
 from congenial.net.codec import Bye, Frame, Hello, Nudge, Query, Report, View, Vocabulary
 from congenial.net.config import ClusterConfig, address
-from congenial.net.door import LAST_NUDGE, Door, Want
+from congenial.net.door import ALONE, LAST_NUDGE, Door, Want
 from congenial.net.errors import ClusterDegraded, ProtocolError
 from congenial.net.link import ACK_DELAY, Connection, Link
 from congenial.net.logs import log
-from congenial.net.names import LONGEST_KEY, first_holder, shown, writer_number
+from congenial.net.names import LONGEST_KEY, first_holder, shown
 from congenial.net.roster import FENCE_BITS, Roster, new_incarnation
 from congenial.net.storage import DirectoryStorage, Storage
 
@@ -41,11 +42,14 @@ class Host:
         self.members = config.members
         self.n = len(self.members)
         self.me = config.index(name)
-        self.alone = Want(writer_number(self.me), False, None)  # what every exclusive lock wants
+        self.alone = Want(ALONE, False, None)  # what every exclusive lock wants
         self.system = config.system()
         self.vocabulary = Vocabulary(self.system.algorithm)
         self.storage = storage or (DirectoryStorage(config.state) if config.state else Storage())
-        self.called_tls, self.calling_tls = config.tls.contexts(name) if config.tls else (None, None)
+        self.called_tls: ssl.SSLContext | None = None
+        self.calling_tls: ssl.SSLContext | None = None
+        if config.tls is not None:
+            self.called_tls, self.calling_tls = config.tls.contexts(name)
 
         self.roster = Roster(self.n, self.me, self._incarnation())
         self.fence_base = 0
@@ -93,7 +97,7 @@ class Host:
                         lambda: Connection(self), sock=listener, ssl=self.called_tls
                     )
             except OSError as error:
-                raise ClusterDegraded(
+                raise ConfigError(
                     f"node {self.name!r} cannot listen on {self.config.nodes[self.name]}: {error.strerror or error}"
                 ) from error
         for link in self.links:
@@ -249,11 +253,17 @@ class Host:
             self._check_open()
         message = self.vocabulary.decode(body)
         door = self.doors.get(key)
+        new = door is None
         if door is None:
             if len(key) > LONGEST_KEY:
                 raise ProtocolError(f"a lock's key of {len(key)} characters is too long")
             door = self._make_door(key, shown(key))
-        door.receive((link.peer - door.offset) % self.n, message)
+        try:
+            door.receive((link.peer - door.offset) % self.n, message)
+        except ProtocolError:
+            if new:
+                del self.doors[key]
+            raise
         if self.crowded:
             self._check_room()
 
@@ -381,11 +391,13 @@ class Host:
                 answer.set_result(frame.status)
         elif isinstance(frame, Bye):
             connection = link.connection
-            self.on_refused(link, frame.reason)
+            if frame.leaving:
+                link.refusal = "it has left the cluster"
+                self._suspect(link, "left")
+            else:
+                self.on_refused(link, frame.reason)
             if connection is not None:
                 connection.abort()
-            if frame.leaving:
-                self._suspect(link, "left")
         else:
             raise ProtocolError(f"sent {type(frame).__name__} twice")
 
@@ -404,7 +416,9 @@ class Host:
     def _suspect(self, link: Link, why: str) -> None:
         if not link.away:
             link.away = True
-            log(logging.WARNING, "peer.away", node=self.name, peer=link.name, why=why)
+            log(
+                logging.INFO if why == "left" else logging.WARNING, "peer.away", node=self.name, peer=link.name, why=why
+            )
             self._tell_nodes(link, suspect=True)
 
     def _tell_nodes(self, link: Link, suspect: bool) -> None:
@@ -435,9 +449,7 @@ class Host:
         for door in list(self.doors.values()):
             for waiter in list(door.queue):
                 if now - waiter.since >= patience and not waiter.future.done():
-                    waiter.future.set_exception(
-                        ClusterDegraded(f"lock {door.name!r} cannot be had now: {told}", names)
-                    )
+                    waiter.future.set_exception(ClusterDegraded(f"lock {door.name!r} cannot be had now: {told}", names))
 
     def _nudge(self, now: float) -> None:
         if not self.system.problem.groups:
@@ -445,7 +457,7 @@ class Host:
         for door in self.doors.values():
             if door.waiting and now - door.asked_at >= door.nudge_after:
                 door.nudge_after += min(door.nudge_after, LAST_NUDGE)
-                group = door.asked.to_bytes(door.asked.bit_length() // 8 + 1, "big")
+                group = door.asked_number.to_bytes(door.asked_number.bit_length() // 8 + 1, "big")
                 for link in self.links:
                     link.post(Nudge(door.key, group))
 
@@ -494,5 +506,3 @@ class Host:
             "waits": sum(self.waits),
             "waits_total": round(self.waits_total, 6),
         }
-
-

@@ -178,6 +178,7 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         self._metrics_port = metrics_port
         self._listener = listener
         self._started: Host | None = None
+        self._doors: dict[str, Door] = {}  # by name
         self._stop_metrics: Any = None
 
     @property
@@ -235,7 +236,9 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         if mode == SEMAPHORE:
             doors = [host.door(slot_key(name, slot), f"{name} (slot {slot})") for slot in range(k)]
             return Lock(host, name, doors, host.alone, timeout)
-        door = host.door(lock_key(name), name)
+        door = self._doors.get(name)
+        if door is None:
+            door = self._doors[name] = host.door(lock_key(name), name)
         if mode == EXCLUSIVE:
             want = host.alone
         elif not door.grouped:

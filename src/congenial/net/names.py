@@ -25,9 +25,9 @@ def group_number(name: str) -> int:
     return int.from_bytes(_NAME + raw if len(raw) <= LONGEST else _HASHED + _digest(raw), "big")
 
 
-def writer_number(process: int) -> int:
-    """The group that has process `process` as its only member (Mittal & Mohan 2007, section 1)."""
-    return int.from_bytes(_WRITER + process.to_bytes(4, "big"), "big")
+def writer_number(process: int, which: int = 0) -> int:
+    """A group that has process `process` as its only member (Mittal & Mohan 2007, section 1)."""
+    return int.from_bytes(_WRITER + process.to_bytes(4, "big") + which.to_bytes(1, "big"), "big")
 
 
 def lock_key(name: str) -> str:

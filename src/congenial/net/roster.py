@@ -19,7 +19,7 @@ import secrets
 import time
 
 START_OF_TIME = 1_735_689_600  # 2025-01-01, to keep numbers small
-FENCE_BITS = 32
+FENCE_BITS = 33  # a cluster that gave 2**33 fences every second of its life would overtake its successor
 
 
 def new_incarnation(at_least: int = 0) -> int:

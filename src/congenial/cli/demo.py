@@ -1,0 +1,145 @@
+"""`congenial demo`: a jukebox, shared by five processes."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from congenial.net.witness import Witness
+
+EXAMPLES = """
+congenial demo
+congenial demo --seconds 5 --algorithm ra2
+"""
+
+NODES = ("a", "b", "c", "d", "e")
+LISTENERS = (3, 3, 2, 2, 2)  # of each node
+
+
+def command(
+    seconds: Annotated[float, typer.Option(help="How long the music plays.", min=1)] = 15.0,
+    algorithm: Annotated[str, typer.Option(help="An algorithm with groups.")] = "token-gme",
+) -> None:
+    """Five node processes on this machine share a jukebox with four discs, for a dozen listeners.
+
+    Listeners of the same disc hear it together; two discs never play at once. A witness outside the cluster, to which
+    the listeners report, watches that this is so.
+    """
+    import asyncio
+
+    from congenial.kernel.errors import SafetyViolation
+
+    evening = Evening()
+    asyncio.run(evening.run(seconds, algorithm))
+    evening.summarise()
+    if evening.witness.violations:
+        raise SafetyViolation(evening.witness.violations[0])
+
+
+class Evening:
+    """What there is to tell about one run."""
+
+    def __init__(self) -> None:
+        from congenial.net.witness import Witness
+
+        self.witness: Witness = Witness(self.on_report)
+        self.doing: dict[str, tuple[str, str]] = {}  # of each listener: what, and which disc
+        self.heard: dict[str, int] = {}
+        self.waits: list[float] = []
+        self.messages = 0
+        self.finished = 0
+
+    def on_report(self, report: dict[str, Any]) -> None:
+        what = report["do"]
+        if what == "done":
+            self.messages += report["messages"]
+            self.finished += 1
+            return
+        who = report["who"]
+        self.doing[who] = (what, report.get("group") or "")
+        if what == "enter":
+            self.heard[who] = self.heard.get(who, 0) + 1
+            self.waits.append(report["waited"])
+
+    async def run(self, seconds: float, algorithm: str) -> None:
+        import asyncio
+        import sys
+        import tempfile
+        from pathlib import Path
+
+        from rich.live import Live
+
+        from congenial.kernel.errors import CongenialError
+        from congenial.net.config import ClusterConfig, free_addresses
+
+        config = ClusterConfig(dict(zip(NODES, free_addresses(len(NODES)), strict=True)), algorithm=algorithm)
+        with tempfile.TemporaryDirectory(prefix="congenial-demo-") as folder:
+            path = Path(folder) / "witness.sock"
+            await self.witness.start(path)
+            nodes = [
+                await asyncio.create_subprocess_exec(
+                    sys.executable,
+                    "-m",
+                    "congenial.net.jukebox",
+                    arguments(name, config.nodes, algorithm, str(path), listeners, seconds),
+                )
+                for name, listeners in zip(NODES, LISTENERS, strict=True)
+            ]
+            try:
+                start = time.monotonic()
+                with Live(self.table(0), refresh_per_second=8, transient=True) as live:
+                    while self.finished < len(NODES) and time.monotonic() - start < seconds + 30:
+                        await asyncio.sleep(0.1)
+                        live.update(self.table(time.monotonic() - start))
+                        if any(node.returncode not in (None, 0) for node in nodes):
+                            break
+                if self.finished < len(NODES):
+                    raise CongenialError("a node of the demo has failed; its own words are above")
+            finally:
+                await self.witness.close()
+                for node in nodes:
+                    try:
+                        await asyncio.wait_for(node.wait(), 5)
+                    except TimeoutError:
+                        node.kill()
+                        await node.wait()
+
+    def table(self, elapsed: float) -> Table:
+        from congenial.cli.output import table
+        from congenial.net.jukebox import DISCS
+
+        playing = next((disc for what, disc in self.doing.values() if what == "enter"), "nothing")
+        made = table("listener", *DISCS, ">heard", title=f"the jukebox plays {playing}, {elapsed:.0f} s")
+        for who, (what, disc) in sorted(self.doing.items()):
+            sign = {"enter": "[bold green]hears[/]", "wait": "[yellow]waits[/]"}.get(what, "")
+            made.add_row(who, *[sign if disc == column else "" for column in DISCS], str(self.heard.get(who, 0)))
+        return made
+
+    def summarise(self) -> None:
+        from congenial.cli.output import show, table
+        from congenial.net.jukebox import JUKEBOX
+        from congenial.sim.statistics import percentile
+
+        scene = self.witness.scenes[JUKEBOX]
+        waits = sorted(self.waits)
+        made = table("measure", ">value")
+        made.add_row("entries", str(scene.entries))
+        made.add_row("sessions", str(scene.sessions))
+        made.add_row("waiting, p50", f"{1000 * percentile(waits, 0.5):.1f} ms")
+        made.add_row("waiting, p99", f"{1000 * percentile(waits, 0.99):.1f} ms")
+        made.add_row("messages per entry", f"{self.messages / max(1, scene.entries):.2f}")
+        made.add_row("most listeners at once", str(scene.most))
+        made.add_row("violations, as seen by the witness", str(len(self.witness.violations)))
+        show(made)
+
+
+def arguments(name: str, nodes: Any, algorithm: str, witness: str, listeners: int, seconds: float) -> str:
+    import json
+
+    told = {"name": name, "nodes": dict(nodes), "algorithm": algorithm, "witness": witness}
+    return json.dumps({**told, "listeners": listeners, "seconds": seconds})

@@ -1,0 +1,117 @@
+"""`congenial lock`: run a command while holding a lock."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from congenial.cli.node import Config, Socket
+from congenial.kernel.errors import ConfigError
+
+if TYPE_CHECKING:
+    from congenial.net.config import ClusterConfig
+    from congenial.net.service import RemoteHeld, RemoteLock
+
+EXAMPLES = """
+congenial lock nightly-backup -- backup.sh /srv
+congenial lock catalogue --shared -- grep shoes catalogue.csv
+congenial lock jukebox --group disc-7 --timeout 10 -- play disc-7
+"""
+
+LOST = 75  # exit code when the lock was lost while the command ran (EX_TEMPFAIL)
+GRACE = 5.0  # seconds between asking a command to end and ending it
+
+
+def command(
+    name: Annotated[str, typer.Argument(help="The lock.")],
+    words: Annotated[list[str], typer.Argument(metavar="-- COMMAND ARGS...", help="What to run.")],
+    group: Annotated[str | None, typer.Option(help="Hold it together with others of this group.")] = None,
+    shared: Annotated[bool, typer.Option("--shared", help="Hold it together with others who share.")] = False,
+    exclusive: Annotated[bool, typer.Option("--exclusive", help="Hold it alone (as without any option).")] = False,
+    timeout: Annotated[float | None, typer.Option(help="Give up after so many seconds; 0: do not wait.")] = None,
+    config: Config = Path("cluster.toml"),
+    node: Annotated[str, typer.Option("--node", help="Which node of this machine, if it runs several.")] = "",
+    socket: Socket = "",
+) -> None:
+    """Run a command while holding a lock of the node on this machine.
+
+    The command finds the fence in CONGENIAL_FENCE. The exit code is the command's; 1 if the lock was not to be had; 75 if
+    it was lost: the command is then ended first (SIGTERM, and SIGKILL after 5 seconds).
+    """
+    import asyncio
+
+    if (group is not None) + shared + exclusive > 1:
+        raise ConfigError("choose one of --group, --shared and --exclusive")
+    path = find_socket(config, node, socket)
+    raise typer.Exit(asyncio.run(run_holding(path, name, words, group, shared, timeout)))
+
+
+def find_socket(config: Path, node: str, socket: str) -> Path:
+    """Where this machine's node listens: as said, or the only one that is there."""
+    from congenial.net.config import load_config
+    from congenial.net.service import socket_path
+
+    if socket:
+        return Path(socket)
+    described: ClusterConfig = load_config(config)
+    if node:
+        described.index(node)
+    paths = [socket_path(described, name) for name in ([node] if node else described.members)]
+    present = [path for path in paths if path.exists()]
+    if len(present) != 1:
+        found = f"{len(present)} nodes" if present else "no node"
+        say = "say which with --node" if present else "start one with `congenial node`"
+        raise ConfigError(f"{found} of {described.cluster!r} on this machine: {say}")
+    return present[0]
+
+
+async def run_holding(
+    path: Path, name: str, words: list[str], group: str | None, shared: bool, timeout: float | None
+) -> int:
+    from congenial.net.service import Client
+
+    async with Client(path) as client:
+        lock: RemoteLock
+        if group is not None:
+            lock = client.group(name, group, timeout=timeout)
+        elif shared:
+            lock = client.shared(name, timeout=timeout)
+        else:
+            lock = client.exclusive(name, timeout=timeout)
+        held = await lock.acquire()
+        code = await run_while(held, words)
+        if held.held:
+            held.release()
+        return code
+
+
+async def run_while(held: RemoteHeld, words: list[str]) -> int:
+    """The command's exit code; if the lock is lost, end the command."""
+    import asyncio
+    import os
+    import signal
+    import sys
+
+    env = {**os.environ, "CONGENIAL_FENCE": str(held.fence), "CONGENIAL_LOCK": held.name}
+    try:
+        process = await asyncio.create_subprocess_exec(*words, env=env)
+    except OSError as error:
+        raise ConfigError(f"cannot run {words[0]}: {error.strerror}") from error
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, process.terminate)  # pass it on, and wait
+    loop.add_signal_handler(signal.SIGINT, lambda: None)  # the terminal has sent it to the command, too
+    ending = asyncio.ensure_future(process.wait())
+    await asyncio.wait([ending, held.loss], return_when=asyncio.FIRST_COMPLETED)
+    if ending.done():
+        code = ending.result()
+        return code if code >= 0 else 128 - code
+    print(f"congenial: lock {held.name!r} is lost ({held.loss.result()}): ending the command", file=sys.stderr)
+    process.terminate()
+    try:
+        await asyncio.wait_for(asyncio.shield(ending), GRACE)
+    except TimeoutError:
+        process.kill()
+        await ending
+    return LOST

@@ -1,0 +1,79 @@
+"""`congenial node`: one node of a cluster, for the programs of its machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from congenial.net.config import ClusterConfig
+
+EXAMPLES = """
+congenial node --config cluster.toml --name a
+congenial node --name a --metrics-port 9100 --log-json
+"""
+
+Config = Annotated[Path, typer.Option("--config", help="The file that describes the cluster.")]
+NodeName = Annotated[str, typer.Option("--name", help="Which node of the cluster.")]
+Socket = Annotated[
+    str, typer.Option("--socket", envvar="CONGENIAL_SOCKET", help="The Unix socket between node and programs.")
+]
+
+
+def command(
+    name: NodeName,
+    config: Config = Path("cluster.toml"),
+    socket: Socket = "",
+    metrics_port: Annotated[int, typer.Option(help="Serve Prometheus metrics on this port of this machine.")] = 0,
+    log_json: Annotated[bool, typer.Option(help="Log as JSON, one object a line.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log every connection.")] = False,
+) -> None:
+    """Run a node, and let programs on this machine share its locks over a Unix socket.
+
+    It stops on Ctrl-C or SIGTERM. The nodes of a cluster start together: a node that is restarted alone has forgotten
+    what it held, and the others refuse it.
+    """
+    import logging
+    import sys
+
+    from congenial.net.blocking import new_event_loop
+    from congenial.net.config import load_config
+    from congenial.net.logs import JsonLines
+    from congenial.net.service import socket_path
+
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines() if log_json else logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    logging.getLogger("congenial").addHandler(handler)
+    logging.getLogger("congenial").setLevel(logging.DEBUG if verbose else logging.INFO)
+    described = load_config(config)
+    described.index(name)
+    path = Path(socket) if socket else socket_path(described, name)
+    loop = new_event_loop()
+    try:
+        loop.run_until_complete(serve_until_stopped(described, name, path, metrics_port))
+    finally:
+        loop.close()
+
+
+async def serve_until_stopped(config: ClusterConfig, name: str, path: Path, metrics_port: int) -> None:
+    import asyncio
+    import contextlib
+    import signal
+
+    from congenial.net.locks import Cluster
+    from congenial.net.service import serve
+
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with Cluster(name, config, metrics_port) as cluster:
+        server = await serve(cluster, path)
+        print(f"node {name} of {config.cluster!r} listens on {config.nodes[name]} and {path}", flush=True)
+        try:
+            await stop.wait()
+        finally:
+            server.close()
+            with contextlib.suppress(FileNotFoundError):
+                path.unlink()

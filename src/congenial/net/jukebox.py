@@ -1,0 +1,51 @@
+"""A demonstration: a jukebox that plays one disc at a time, to all who want to hear that one.
+
+Each process of the cluster (`python -m congenial.net.jukebox`) has a few listeners, and tells the witness what they do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import sys
+import time
+
+from congenial.net.config import ClusterConfig
+from congenial.net.locks import Cluster
+from congenial.net.witness import Reporter
+
+JUKEBOX = "jukebox"
+DISCS = ("disc-1", "disc-2", "disc-3", "disc-4")
+POPULARITY = (4, 3, 2, 1)
+
+
+async def listen(cluster: Cluster, reporter: Reporter, who: str, until: float, rng: random.Random) -> None:
+    """One listener: think of a disc, wait for it, hear it."""
+    while time.monotonic() < until:
+        await asyncio.sleep(rng.uniform(0.0, 0.3))
+        disc = rng.choices(DISCS, POPULARITY)[0]
+        await reporter.tell("wait", lock=JUKEBOX, who=who, group=disc)
+        asked = time.perf_counter()
+        async with cluster.group(JUKEBOX, disc) as held:
+            waited = time.perf_counter() - asked
+            await reporter.tell("enter", lock=JUKEBOX, who=who, group=disc, fence=held.fence, waited=waited)
+            await asyncio.sleep(rng.uniform(0.05, 0.25))
+            await reporter.tell("leave", lock=JUKEBOX, who=who)
+
+
+async def node(name: str, nodes: dict[str, str], algorithm: str, witness: str, listeners: int, seconds: float) -> None:
+    rng = random.Random(name)
+    async with Reporter(witness) as reporter, Cluster(name, ClusterConfig(nodes, algorithm=algorithm)) as cluster:
+        await cluster.ready()
+        until = time.monotonic() + seconds
+        guests = [f"{name}{number}" for number in range(1, listeners + 1)]
+        await asyncio.gather(*[listen(cluster, reporter, who, until, rng) for who in guests])
+        status = cluster.status()
+        await reporter.tell("done", node=name, messages=sum(status["messages"].values()), entries=status["entries"])
+        await reporter.reader.read()  # until the witness, who has seen everyone finish, closes
+
+
+if __name__ == "__main__":
+    arguments = json.loads(sys.argv[1])
+    asyncio.run(node(**arguments))

@@ -1,0 +1,176 @@
+"""A witness: a process outside the cluster to which holders report, and which judges for itself.
+
+A holder reports that it has entered after it has, and that it leaves before it does, and each time waits to be
+answered. So whoever the witness sees inside together were inside together. Nothing of the cluster's own bookkeeping is
+believed; only names are compared.
+
+Reports are lines of JSON: {"do": "enter", "lock": ..., "who": ..., "group": ..., "fence": ..., "limit": ...}. A holder
+without a group is alone; a `limit` is a semaphore's. The answer to each is "ok" or what is wrong.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+class Scene:
+    """What the witness has seen of one lock."""
+
+    def __init__(self) -> None:
+        self.inside: dict[str, str | None] = {}  # group of each holder; None: it is alone
+        self.group: str | None = None  # of the present session, or of the last one
+        self.fence = 0  # the largest so far
+        self.floor = 0  # what fences of the present session must not fall below
+        self.entries = 0
+        self.sessions = 0
+        self.most = 0  # inside at once
+
+    def enter(self, who: str, group: str | None, fence: int, limit: int) -> str:
+        """Record an entry; what is wrong with it, or nothing."""
+        wrong = self._judge(who, group, fence, limit)
+        if not self.inside:
+            self.sessions += 1
+            self.group = group
+            self.floor = fence
+        self.inside[who] = group
+        self.fence = max(self.fence, fence)
+        self.entries += 1
+        self.most = max(self.most, len(self.inside))
+        return wrong
+
+    def leave(self, who: str) -> str:
+        return "" if self.inside.pop(who, who) != who else f"{who} leaves without being inside"
+
+    def _judge(self, who: str, group: str | None, fence: int, limit: int) -> str:
+        if who in self.inside:
+            return f"{who} enters twice"
+        if limit:
+            return f"{who} is one too many for {limit}" if len(self.inside) >= limit else ""
+        others = set(self.inside.values())
+        if self.inside and (group is None or others != {group}):
+            return f"{who} enters {group!r} while {', '.join(self.inside)} are inside for {others}"
+        if not fence:
+            return ""  # the algorithm gives none
+        if self.inside:
+            return f"{who} has fence {fence}, below its session's {self.floor}" if fence < self.floor else ""
+        if fence < self.fence or (fence == self.fence and (group is None or group != self.group)):
+            return f"{who} has fence {fence}, not above {self.fence} of an earlier session"
+        return ""
+
+
+class Witness:
+    """Listens on a Unix socket."""
+
+    def __init__(self, on_report: Callable[[dict[str, Any]], None] | None = None) -> None:
+        self.scenes: dict[str, Scene] = {}
+        self.violations: list[str] = []
+        self.reports = 0
+        self.on_report = on_report
+        self.writers: set[asyncio.StreamWriter] = set()
+        self.server: asyncio.Server | None = None
+
+    async def start(self, path: str | Path) -> None:
+        self.server = await asyncio.start_unix_server(self._listen, str(path))
+
+    async def close(self) -> None:
+        if self.server is not None:
+            self.server.close()
+        for writer in list(self.writers):
+            writer.close()
+        await asyncio.sleep(0)
+
+    def judge(self, report: dict[str, Any]) -> str:
+        scene = self.scenes.setdefault(report["lock"], Scene())
+        if report["do"] == "enter":
+            wrong = scene.enter(report["who"], report.get("group"), report["fence"], report.get("limit", 0))
+        else:
+            wrong = scene.leave(report["who"])
+        if wrong:
+            self.violations.append(f"{report['lock']}: {wrong}")
+        return wrong
+
+    def summary(self) -> dict[str, dict[str, int]]:
+        return {
+            lock: {
+                "entries": scene.entries,
+                "sessions": scene.sessions,
+                "most": scene.most,
+                "inside": len(scene.inside),
+            }
+            for lock, scene in self.scenes.items()
+        }
+
+    async def _listen(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.writers.add(writer)
+        mine: set[tuple[str, str]] = set()
+        try:
+            while line := await reader.readline():
+                report = json.loads(line)
+                self.reports += 1
+                if report["do"] in ("enter", "leave"):
+                    answer = self.judge(report) or "ok"
+                    (mine.add if report["do"] == "enter" else mine.discard)((report["lock"], report["who"]))
+                elif report["do"] == "verdict":
+                    answer = json.dumps({"violations": self.violations, "scenes": self.summary()})
+                else:
+                    answer = "ok"
+                if self.on_report is not None:
+                    self.on_report(report)
+                writer.write(answer.encode() + b"\n")
+        except (ConnectionError, asyncio.CancelledError):
+            pass
+        finally:
+            for lock, who in mine:  # a reporter that is gone holds nothing any more
+                self.scenes[lock].leave(who)
+            self.writers.discard(writer)
+            writer.close()
+
+
+class Reporter:
+    """A holder's line to the witness; one report at a time."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = str(path)
+        self.turn = asyncio.Lock()
+
+    async def __aenter__(self) -> Reporter:
+        self.reader, self.writer = await asyncio.open_unix_connection(self.path)
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        self.writer.close()
+
+    async def tell(self, do: str, **report: Any) -> None:
+        """Report, and wait for the answer, even if cancelled meanwhile: what has been said has been said."""
+        telling = asyncio.ensure_future(self._ask({"do": do, **report}))
+        try:
+            answer = await asyncio.shield(telling)
+        except asyncio.CancelledError:
+            await asyncio.wait([telling])
+            raise
+        if answer != "ok":
+            raise AssertionError(f"the witness objects: {answer or 'it is gone'}")
+
+    async def verdict(self) -> dict[str, Any]:
+        """All that the witness has seen: `violations`, and `scenes` by lock."""
+        verdict: dict[str, Any] = json.loads(await self._ask({"do": "verdict"}))
+        return verdict
+
+    async def _ask(self, report: dict[str, Any]) -> str:
+        async with self.turn:
+            self.writer.write(json.dumps(report).encode() + b"\n")
+            return (await self.reader.readline()).decode().strip()
+
+
+async def _watch(path: str) -> None:
+    await Witness().start(path)
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(_watch(sys.argv[1]))

@@ -1,0 +1,161 @@
+"""Frames and messages: what is written is read back, and nothing else is read at all."""
+
+from __future__ import annotations
+
+import struct
+import types
+from dataclasses import fields
+from typing import Any, Union, get_args, get_origin
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from congenial.algorithms.catalogue import ALGORITHMS
+from congenial.kernel.message import Message
+from congenial.net.codec import (
+    HEADER,
+    LONGEST_FRAME,
+    VERSION,
+    Ack,
+    Bye,
+    Data,
+    Frame,
+    FrameReader,
+    Hello,
+    Vocabulary,
+    decode_frame,
+    encode_frame,
+    field_types,
+    message_kinds,
+)
+from congenial.net.errors import ProtocolError
+
+VOCABULARIES = {name: Vocabulary(algorithm) for name, algorithm in ALGORITHMS.items()}
+KINDS = [(name, kind) for name, algorithm in ALGORITHMS.items() for kind in message_kinds(algorithm)]
+INTEGERS = st.integers() | st.integers(0, 9) | st.integers(-(1 << 600), 1 << 600)
+
+
+def values_of(hint: Any) -> st.SearchStrategy[Any]:
+    """Any value that an annotation allows."""
+    if hint is int:
+        return INTEGERS
+    if hint in (bool, str, float, type(None)):
+        return {bool: st.booleans(), str: st.text(), float: st.floats(allow_nan=False), type(None): st.none()}[hint]
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is tuple and arguments[-1] is Ellipsis:
+        return st.lists(values_of(arguments[0]), max_size=4).map(tuple)
+    if origin is tuple:
+        return st.tuples(*[values_of(argument) for argument in arguments])
+    if origin in (Union, types.UnionType):
+        return st.one_of(*[values_of(argument) for argument in arguments])
+    parts = field_types(hint)
+    return st.builds(hint, *[values_of(parts[field.name]) for field in fields(hint)])
+
+
+@pytest.mark.parametrize(("algorithm", "kind"), KINDS, ids=[f"{name}-{kind.__name__}" for name, kind in KINDS])
+@settings(max_examples=25)
+@given(data=st.data())
+def test_every_message_of_every_algorithm_comes_back_equal(
+    algorithm: str, kind: type[Message], data: st.DataObject
+) -> None:
+    message = data.draw(values_of(kind))
+    body = VOCABULARIES[algorithm].encode(message)
+    again = VOCABULARIES[algorithm].decode(body)
+    assert type(again) is kind
+    assert again == message
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+@settings(max_examples=200)
+@given(raw=st.binary(max_size=80))
+def test_any_bytes_are_a_message_or_refused(name: str, raw: bytes) -> None:
+    try:
+        assert isinstance(VOCABULARIES[name].decode(raw), Message)
+    except ProtocolError:
+        pass
+
+
+def test_values_of_the_wrong_type_are_refused() -> None:
+    vocabulary = VOCABULARIES["suzuki-kasami"]
+    good: Any = msgspec.msgpack.decode(vocabulary.encode(vocabulary.decode(msgspec.msgpack.encode([0, [1], [2], 3]))))
+    assert good == [0, [1], [2], 3]
+    for bad in (
+        [0, [1], [2], "3"],
+        [0, [1], 2, 3],
+        [0, [True], [2], 3],
+        [0, [1], [2]],
+        [0, [1], [2], 3, 4],
+        [9, 1],
+        {},
+    ):
+        with pytest.raises(ProtocolError):
+            vocabulary.decode(msgspec.msgpack.encode(bad))
+
+
+FRAMES = [
+    Hello("jukebox", "a", "b", ("a", "b"), "abc", 1 << 60, 0, 7),
+    Data(1, 2, "lock", msgspec.Raw(msgspec.msgpack.encode([1, 2]))),
+    Ack(5),
+    Bye("tired", True),
+]
+
+
+@settings(max_examples=300)
+@given(cuts=st.lists(st.integers(0, 400), max_size=30))
+def test_a_stream_may_be_cut_anywhere(cuts: list[int]) -> None:
+    stream = b"".join([encode_frame(frame) for frame in FRAMES * 2])
+    edges = sorted({min(cut, len(stream)) for cut in cuts} | {0, len(stream)})
+    reader = FrameReader()
+    got: list[Frame] = []
+    for start, stop in zip(edges, edges[1:], strict=False):
+        got += list(reader.feed(stream[start:stop]))
+    assert [encode_frame(frame) for frame in got] == [encode_frame(frame) for frame in FRAMES * 2]
+    assert not reader.rest
+
+
+@settings(max_examples=500)
+@given(raw=st.binary(max_size=200))
+def test_any_stream_gives_frames_or_is_refused(raw: bytes) -> None:
+    for stream in (raw, bytes([VERSION, 0, 0, len(raw)]) + raw):
+        try:
+            assert all(isinstance(frame, Frame) for frame in FrameReader().feed(stream))
+        except ProtocolError:
+            pass
+
+
+@settings(max_examples=500)
+@given(which=st.integers(0, len(FRAMES) - 1), at=st.integers(0, 200), byte=st.integers(0, 255))
+def test_a_flipped_byte_is_a_frame_or_refused(which: int, at: int, byte: int) -> None:
+    raw = bytearray(encode_frame(FRAMES[which]))
+    raw[at % len(raw)] = byte
+    try:
+        assert all(isinstance(frame, Frame) for frame in FrameReader().feed(bytes(raw)))
+    except ProtocolError:
+        pass
+
+
+def test_other_versions_and_long_frames_are_refused() -> None:
+    with pytest.raises(ProtocolError, match="version 2"):
+        list(FrameReader().feed(struct.pack(">I", 2 << 24)))
+    with pytest.raises(ProtocolError, match="too long"):
+        list(FrameReader().feed(struct.pack(">I", VERSION << 24 | 100_000)))  # before it has said who it is
+    reader = FrameReader()
+    reader.longest = LONGEST_FRAME
+    assert list(reader.feed(struct.pack(">I", VERSION << 24 | 100_000))) == []
+    with pytest.raises(ProtocolError, match="too long"):
+        list(FrameReader().feed(struct.pack(">I", VERSION << 24 | LONGEST_FRAME + 1)))
+    with pytest.raises(ProtocolError, match="too long to send"):
+        encode_frame(Bye("x" * (LONGEST_FRAME + 1), False))
+
+
+def test_deep_nesting_is_refused() -> None:
+    with pytest.raises(ProtocolError):
+        decode_frame(b"\x91" * 100_000)
+
+
+def test_the_header_is_version_and_length() -> None:
+    raw = encode_frame(Ack(5))
+    assert raw[0] == VERSION
+    assert int.from_bytes(raw[1:HEADER], "big") == len(raw) - HEADER

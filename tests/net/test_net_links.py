@@ -1,0 +1,113 @@
+"""Links: whatever happens to connections, every message arrives once and in order."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+from netlab import QUICK, Cable, address_of, cabled_clusters, listener
+
+from congenial.net.config import ClusterConfig
+from congenial.net.host import Host
+from congenial.net.link import FULL, Link
+from congenial.net.locks import Cluster
+
+CUTS = 2000
+IMPATIENT = replace(QUICK, reconnect=0.0002, reconnect_most=0.001)
+
+
+class Recorder(Host):
+    """Writes down what is delivered instead of giving it to a node."""
+
+    got: list[int]
+
+    def deliver(self, link: Link, key: str, body: Any) -> None:
+        self.got.append(msgspec.msgpack.decode(body)[0])
+
+
+async def talk_through_cuts(cuts: int) -> None:
+    ends = [listener(), listener()]
+    cable = Cable(ends[1], seed=5)
+    await cable.start()
+    config = ClusterConfig({"a": address_of(ends[0]), "b": cable.address}, timing=IMPATIENT)
+    hosts = [Recorder(name, config) for name in "ab"]
+    for host, end in zip(hosts, ends, strict=True):
+        host.got = []
+        await host.start(end)
+    await asyncio.wait_for(asyncio.gather(*[host.opened.wait() for host in hosts]), 10)
+    cable.longest = 1500
+    cable.cut()
+    rng = random.Random(1)
+    sent = [0, 0]
+    while cable.cuts < cuts:
+        for at, host in enumerate(hosts):
+            if not host.links[0].full:
+                for _ in range(rng.randint(0, 30)):
+                    sent[at] += 1
+                    padding = "x" * rng.choice([0, 0, 0, 40, 500])
+                    host.links[0].send("lock", msgspec.Raw(msgspec.msgpack.encode([sent[at], padding])))
+                host.flush()
+        await asyncio.sleep(0.0005)
+    cable.longest = 0
+    deadline = asyncio.get_running_loop().time() + 20
+    while any(host.links[0].kept for host in hosts) and asyncio.get_running_loop().time() < deadline:
+        await asyncio.sleep(0.02)
+    assert hosts[1].got == list(range(1, sent[0] + 1))
+    assert hosts[0].got == list(range(1, sent[1] + 1))
+    assert hosts[0].links[0].resent > cuts  # there was something to repair
+    assert hosts[0].links[0].connections > cuts // 2
+    for host in hosts:
+        await host.close()
+    await cable.close()
+
+
+def test_connections_cut_at_any_byte_lose_nothing_and_repeat_nothing() -> None:
+    asyncio.run(talk_through_cuts(CUTS))
+
+
+def test_locks_work_on_through_cut_connections() -> None:
+    async def story() -> None:
+        async with cabled_clusters(3, seed=3) as (members, cables):
+            for cable in cables:
+                cable.longest = 4000
+                cable.cut()
+            counter = 0
+
+            async def work(member: Cluster) -> None:
+                nonlocal counter
+                for _ in range(150):
+                    async with member.mutex("counter", timeout=30):
+                        seen = counter
+                        await asyncio.sleep(0)
+                        counter = seen + 1
+
+            await asyncio.gather(*[work(member) for member in members * 2])
+            assert counter == 900
+            assert sum([cable.cuts for cable in cables]) > 10
+
+    asyncio.run(story())
+
+
+def test_a_full_link_holds_back_new_work_until_it_drains() -> None:
+    async def story() -> None:
+        patient = replace(QUICK, suspect_after=20.0, heartbeat=0.05)
+        async with cabled_clusters(2, algorithm="ricart-agrawala", timing=patient) as (members, cables):
+            host = members[0]._host
+            cables[1].down = True
+            cables[1].cut()
+            await asyncio.sleep(0.05)
+            link = host.links[0]
+            waiting = [asyncio.create_task(members[0].mutex(f"lock {at}").acquire()) for at in range(FULL + 50)]
+            await asyncio.sleep(0.5)
+            assert link.full
+            assert not host.serving
+            assert link.sent - link.acked == FULL  # the last 50 have not been asked for
+            cables[1].down = False
+            for held in await asyncio.wait_for(asyncio.gather(*waiting), 60):
+                held.release()
+            assert host.serving
+
+    asyncio.run(story())

@@ -1,0 +1,112 @@
+"""Membership: nobody who has forgotten what it held is let in."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+from netlab import NAMES, QUICK, address_of, clusters, listener
+
+from congenial.net.config import ClusterConfig
+from congenial.net.errors import ClusterDegraded
+from congenial.net.locks import Cluster
+from congenial.net.roster import FENCE_BITS, Roster, new_incarnation
+
+
+def test_a_roster_opens_when_everyone_has_pinned_the_same() -> None:
+    roster = Roster(3, 0, 7 << 32)
+    assert roster.recognise(1, 8 << 32)
+    assert not roster.meet(1)
+    assert roster.recognise(2, 9 << 32)
+    assert roster.hear_view(2, (7 << 32, 8 << 32, 9 << 32))  # it may have met everyone before we have
+    assert roster.meet(2)
+    assert roster.pinned
+    assert not roster.open
+    assert roster.absent() == [1]
+    assert roster.hear_view(1, roster.view)
+    assert roster.open
+    assert roster.epoch == 9
+
+
+def test_before_all_have_met_a_peer_may_start_again_but_not_after() -> None:
+    roster = Roster(3, 0, 1)
+    roster.recognise(1, 2)
+    roster.meet(1)
+    roster.hear_view(1, (1, 2, 5))
+    assert roster.recognise(1, 3)
+    assert not roster.met[1]  # the new one has yet to hear of us
+    assert roster.views[1] == ()
+    roster.meet(1)
+    roster.recognise(2, 4)
+    roster.meet(2)
+    assert roster.pinned
+    assert not roster.recognise(1, 2)
+    assert roster.recognise(1, 3)
+    assert not roster.hear_view(2, (1, 2, 4))  # it has met the one that is gone
+    assert not roster.open
+
+
+def test_alone_is_everyone() -> None:
+    assert Roster(1, 0, 1).open
+
+
+def test_incarnations_grow_even_if_the_clock_goes_back() -> None:
+    first = new_incarnation()
+    far = first + (1000 << 32)
+    assert new_incarnation(far) > far
+    assert new_incarnation() != new_incarnation()
+    assert (first >> 32) << FENCE_BITS < 1 << 63  # fences fit into 64 bits with a sign
+
+
+def test_a_node_that_is_started_again_is_refused_by_name(caplog: pytest.LogCaptureFixture) -> None:
+    async def story() -> None:
+        async with clusters(3) as members:
+            config = members[0].config
+            async with members[2].mutex("x"):
+                pass
+            await members[1].close()
+            again = Cluster("b", ClusterConfig(config.nodes, timing=QUICK))
+            await again.start()
+            with pytest.raises(ClusterDegraded, match="started again without its state"):
+                await again.ready(1.0)
+            assert not again.status()["open"]
+            await again.close()
+            with pytest.raises(ClusterDegraded, match="'b' is away") as error:
+                async with members[0].mutex("x"), members[2].mutex("x", timeout=10):
+                    pass
+            assert error.value.peers == ("b",)
+
+    with caplog.at_level(logging.WARNING, "congenial.net"):
+        asyncio.run(story())
+    assert "started again without its state" in caplog.text
+
+
+def test_a_cluster_that_does_not_gather_says_who_is_missing() -> None:
+    async def story() -> None:
+        ends = [listener() for _ in range(3)]
+        config = ClusterConfig({NAMES[at]: address_of(end) for at, end in enumerate(ends)}, timing=QUICK)
+        members = [Cluster(name, config, listener=end) for name, end in zip("ab", ends, strict=False)]
+        for member in members:
+            await member.start()
+        with pytest.raises(ClusterDegraded, match="still waits for c") as error:
+            await members[0].ready(0.5)
+        assert error.value.peers == ("c",)
+        for member in members:
+            await member.close()
+        ends[2].close()
+
+    asyncio.run(story())
+
+
+def test_fences_grow_from_one_cluster_to_the_next() -> None:
+    async def fence() -> int:
+        async with clusters(2) as members, members[0].mutex("x") as held:
+            return held.fence
+
+    async def story() -> None:
+        first = await fence()
+        await asyncio.sleep(1.1)  # incarnations count seconds
+        assert await fence() > first
+
+    asyncio.run(story())
