@@ -15,7 +15,16 @@ from setuptools import setup
 from setuptools.command.build_ext import build_ext
 
 COMPILED = ("kernel", "problems", "parts", "algorithms", "sim", "check")
-INTERPRETED = ("sim/scenario.py", "sim/result.py", "sim/simulate.py", "sim/hops.py")  # run once per run, not per event
+INTERPRETED = (  # run once per run, not per event
+    "sim/scenario.py",
+    "sim/result.py",
+    "sim/simulate.py",
+    "sim/hops.py",
+    "check/check.py",
+    "check/fuzz.py",
+    "check/replay.py",
+    "check/diagram.py",
+)
 NOTICE = "congenial: not compiled ({}); the package works, but simulates and checks several times slower"
 
 
@@ -48,7 +57,7 @@ def extensions() -> list[object]:
     try:
         from mypyc.build import mypycify
 
-        return list(mypycify(wanted, opt_level="3", debug_level="0"))
+        return list(mypycify(["--follow-imports=silent", *wanted], opt_level="3", debug_level="0"))
     except (Exception, SystemExit) as error:
         notice(error)
         return []

@@ -8,12 +8,12 @@ have known from whole vectors. Where places and values together would be no shor
 
 from __future__ import annotations
 
-from typing import final
+from mypy_extensions import mypyc_attr
 
 from congenial.kernel.errors import ConfigError
 
 
-@final
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Vector:
     """The vector of one process out of n."""
 

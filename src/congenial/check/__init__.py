@@ -1,0 +1,1 @@
+"""The checker: every interleaving of small systems, deep random schedules of large ones."""

@@ -1,0 +1,421 @@
+"""`check`: everything the explorer can tell about an algorithm, as one verdict.
+
+Three explorations: all runs within the bounds (safety, deadlock, starvation, illegal steps, the cost of runs); for
+groups, all runs in which everybody asks for one group and nobody leaves (concurrent entry: everyone must get in);
+and, for the bound on waiting, all runs in which a single process asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from time import process_time
+
+from congenial.algorithms.catalogue import find_algorithm
+from congenial.algorithms.system import System
+from congenial.check.explore import DEADLOCK, Explorer, Found, State
+from congenial.check.graph import Graph
+from congenial.check.movers import Movers, Situation
+from congenial.check.stepper import Action, IllegalStep, Stepper
+from congenial.check.world import (
+    ARGUMENT,
+    ASK,
+    CRASH,
+    DELIVER,
+    HEADER,
+    LEAVE,
+    LOSE,
+    RECOVER,
+    REPEAT,
+    SUSPECT,
+    TIMER,
+    TRUST,
+    Bounds,
+    World,
+)
+from congenial.kernel import trace as tr
+from congenial.kernel.errors import ConfigError, SafetyViolation
+from congenial.kernel.node import WAITING, Node
+from congenial.kernel.problem import Groups
+from congenial.kernel.trace import Event
+
+STARVATION = "starvation"
+CONCURRENT_ENTRY = "concurrent entry"
+BOUND = "bound"
+FIRST_LIMIT = 1000  # states explored before a reduction is verified for the first time
+
+Progress = Callable[[int, int], None]
+"""Called now and then with the number of states seen, and of those still to be expanded."""
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """A run that ends in a fault: which kind, what is wrong, and the steps that lead there."""
+
+    kind: str
+    text: str
+    actions: tuple[Action, ...]
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """What was found. `violations` counts illegal steps and broken bounds, too; `complete` means that all states within
+    the bounds were seen, so that nothing else can be found there."""
+
+    algorithm: str
+    nodes: int
+    requests: int
+    states: int
+    transitions: int
+    depth: int
+    complete: bool
+    reduced: bool
+    violations: int
+    deadlocks: int
+    starvation: int
+    seconds: float
+    states_per_second: float
+    least_messages: float | None
+    most_messages: float | None
+    """Per entry, over all complete runs."""
+    counterexample: Counterexample | None
+    options: dict[str, str] = field(default_factory=dict)
+    fifo: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return self.counterexample is None
+
+    def as_dict(self) -> dict[str, object]:
+        data = asdict(self)
+        if self.counterexample is not None:
+            data["counterexample"] = {
+                "kind": self.counterexample.kind,
+                "text": self.counterexample.text,
+                "events": [event.as_dict() for event in self.counterexample.events],
+            }
+        return data
+
+    def verdict(self) -> str:
+        if self.counterexample is not None:
+            return f"{self.counterexample.kind.upper()}: {self.counterexample.text}"
+        if self.complete:
+            but = ", but for interleavings that make no difference" if self.reduced else ""
+            return f"nothing wrong: every state within the bounds was seen{but}"
+        return f"nothing wrong so far: the limit was reached after {self.states} states, not all were seen"
+
+
+def check(
+    algorithm: str | type[Node],
+    *,
+    nodes: int = 3,
+    requests: int = 2,
+    groups: int = 1,
+    wants: str = "",
+    order: str = "",
+    crashes: int = 0,
+    losses: int = 0,
+    duplicates: int = 0,
+    suspicions: int = 0,
+    timers: str = "free",
+    reduce: bool = True,
+    limit: int = 10_000_000,
+    options: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> CheckResult:
+    """Explore all runs of a small system.
+
+    >>> check("ricart-agrawala", nodes=2, requests=1).ok
+    True
+    """
+    system = System(find_algorithm(algorithm), nodes, options)
+    bounds = Bounds(
+        requests=at_least(1, requests, "requests"),
+        menus=parse_wants(wants, nodes, groups),
+        fifo=parse_order(order, system),
+        crashes=at_least(0, crashes, "crashes"),
+        losses=at_least(0, losses, "losses"),
+        duplicates=at_least(0, duplicates, "duplicates"),
+        suspicions=at_least(0, suspicions, "suspicions"),
+        patient=parse_timers(timers),
+    )
+    at_least(1, limit, "limit")
+    return Inquiry(system, bounds, reduce, limit, progress).result()
+
+
+class Inquiry:
+    """One check, exploration by exploration."""
+
+    def __init__(self, system: System, bounds: Bounds, reduce: bool, limit: int, progress: Progress | None) -> None:
+        self.system = system
+        self.bounds = bounds
+        self.limit = limit
+        self.progress = progress
+        self.faultless = not (bounds.crashes or bounds.losses or bounds.duplicates or bounds.suspicions)
+        self.reduce = reduce and self.faultless and not bounds.patient
+        self.deadlocks = 0
+        self.violations = 0
+        self.starvation = 0
+        self.counterexample: Counterexample | None = None
+        self.costs: tuple[float, float] | None = None
+
+    def result(self) -> CheckResult:
+        start = process_time()
+        explorer = self.explore(self.bounds)
+        seconds = process_time() - start
+        if explorer.faults:
+            self._report(explorer, explorer.faults[0])
+        elif explorer.complete:
+            self._judge_graph(explorer)
+        if self.counterexample is None and self.faultless and explorer.complete:
+            self._concurrent_entry()
+        return CheckResult(
+            algorithm=self.system.name,
+            nodes=self.system.n,
+            requests=self.bounds.requests,
+            states=int(explorer.count),
+            transitions=int(explorer.transitions),
+            depth=explorer.depth,
+            complete=explorer.complete,
+            reduced=self.reduce,
+            violations=self.violations,
+            deadlocks=self.deadlocks,
+            starvation=self.starvation,
+            seconds=seconds,
+            states_per_second=int(explorer.count) / seconds if seconds > 0 else 0.0,
+            least_messages=None if self.costs is None else self.costs[0],
+            most_messages=None if self.costs is None else self.costs[1],
+            counterexample=self.counterexample,
+            fifo=self.bounds.fifo,
+        )
+
+    def explore(self, bounds: Bounds, reduce: bool | None = None) -> Explorer:
+        """Explore, reduced if that may be, with the reduction verified."""
+        world = World(self.system, bounds)
+        if not (self.reduce if reduce is None else reduce):
+            explorer = Explorer(world, self.limit, None, self.progress)
+            explorer.run()
+            return explorer
+        exceptions: set[Situation] = set()
+        limit = min(FIRST_LIMIT, self.limit)
+        while True:
+            movers = Movers(world, exceptions)
+            explorer = Explorer(world, limit, movers, self.progress)
+            explorer.run()
+            if explorer.faults:
+                return explorer  # what was found is a real run, whatever was left out
+            failure = movers.failure()
+            if failure is not None:
+                exceptions.add(failure)
+            elif explorer.complete or limit == self.limit:
+                return explorer
+            else:
+                limit = min(8 * limit, self.limit)
+
+    # -- judging ---------------------------------------------------------------------------------------
+
+    def _judge_graph(self, explorer: Explorer) -> None:
+        graph = Graph(explorer.count, explorer.firsts, explorer.targets, explorer.labels)
+        cycles = graph.cycles()
+        if cycles and self.reduce:  # what is fair can only be told with all steps in sight
+            explorer = self.explore(self.bounds, reduce=False)
+            graph = Graph(explorer.count, explorer.firsts, explorer.targets, explorer.labels)
+            cycles = graph.cycles()
+        for component in cycles:
+            waiting = waiters(explorer.world, path_to(explorer, component[0])[1])
+            if waiting and graph.is_fair(component):
+                who = ", ".join([str(process) for process in waiting])
+                text = f"a fair schedule can go on for ever from here while these wait: {who}"
+                self._report(explorer, Found(STARVATION, text, component[0], -1, 0, 0))
+                return
+        if not cycles and self.faultless:
+            self._judge_costs(explorer, graph)
+
+    def _judge_costs(self, explorer: Explorer, graph: Graph) -> None:
+        """The dearest and the cheapest complete run, against the law of the spec."""
+        fewest, most = graph.messages()
+        entries = self.system.n * self.bounds.requests
+        ends = [index for index in explorer.terminal if self._all_served(explorer, index)]
+        if not ends:
+            return
+        self.costs = (min([fewest[i] for i in ends]) / entries, max([most[i] for i in ends]) / entries)
+        law = self.system.spec.messages
+        if law is None:
+            return
+        least, dearest = law.least_for(self.system.sizes), law.most_for(self.system.sizes)
+        if self.costs[1] > dearest:
+            cost, run = self.costs[1], max(ends, key=lambda end: int(most[end]))
+        elif self.costs[0] < least:
+            cost, run = self.costs[0], min(ends, key=lambda end: int(fewest[end]))
+        else:
+            return
+        text = f"a run costs {cost:.4g} messages per entry; its spec says {law} ({least:g} .. {dearest:g})"
+        self._report(explorer, Found(BOUND, text, run, -1, 0, 0))
+
+    def _all_served(self, explorer: Explorer, index: int) -> bool:
+        """Has everybody asked as often as allowed? Then nothing can happen any more."""
+        return int(explorer.firsts[index + 1] - explorer.firsts[index]) == 0
+
+    def _concurrent_entry(self) -> None:
+        if not self.system.problem.concurrent_entry:
+            return
+        together = Bounds(requests=1, menus=[[(0,)]] * self.system.n, fifo=self.bounds.fifo, leaving=False)
+        explorer = self.explore(together, reduce=False)
+        for found in explorer.faults:
+            kind = CONCURRENT_ENTRY if found.kind == DEADLOCK else found.kind
+            text = found.text if found.kind != DEADLOCK else f"all ask for one group, nobody leaves, and {found.text}"
+            self._report(explorer, Found(kind, text, found.index, found.move, found.choice, found.early))
+
+    def _report(self, explorer: Explorer, found: Found) -> None:
+        if found.kind == DEADLOCK:
+            self.deadlocks += 1
+        elif found.kind == STARVATION:
+            self.starvation += 1
+        else:
+            self.violations += 1
+        if self.counterexample is None:
+            actions = actions_of(explorer, found)
+            events = told(self.system, self.bounds.fifo, actions)
+            self.counterexample = Counterexample(found.kind, found.text, tuple(actions), tuple(events))
+
+
+# -- from indices to runs ------------------------------------------------------------------------------
+
+Taken = tuple[State, int, int, int, tuple[int, ...]]
+"""A state, and what was done in it: process, event, position of the packet, choices."""
+
+
+def path_to(explorer: Explorer, index: int) -> tuple[list[Taken], State]:
+    """How a state was reached first, and the state itself."""
+    vias: list[int] = []
+    at = index
+    while int(explorer.parents[at]) >= 0:
+        vias.append(int(explorer.vias[at]))
+        at = int(explorer.parents[at])
+    state = explorer.world.initial()
+    taken: list[Taken] = []
+    for via in reversed(vias):
+        state = _walk(explorer, state, via >> 8, via & 255, -1, taken)
+    return taken, state
+
+
+def _walk(explorer: Explorer, state: State, move: int, choice: int, early: int, taken: list[Taken]) -> State:
+    """Make a move, and then the deliveries that are made at once: all, or `early` of them."""
+    explorer.list_moves(state)
+    process = int(explorer.move_process[move])
+    event = int(explorer.move_event[move])
+    position = int(explorer.move_position[move])
+    step = explorer.steps(state, process, event)[choice]
+    taken.append((state, process, event, position, step.choices))
+    if step.error or early == 0:
+        return state if step.error else explorer.after(state, process, event, position, step)
+    state = explorer.after(state, process, event, position, step)
+    while explorer.movers is not None and early != 0:
+        position = int(explorer.early_position(state))
+        if position < 0:
+            break
+        packet = state[position]
+        process = int(explorer.world.destinations[packet])
+        step = explorer.world.steps(state[HEADER + process], DELIVER | packet)[0]
+        taken.append((state, process, DELIVER | packet, position, ()))
+        early -= 1
+        if step.error:
+            break
+        state = explorer.after(state, process, DELIVER | packet, position, step)
+    return state
+
+
+def actions_of(explorer: Explorer, found: Found) -> list[Action]:
+    """The run that ends in a fault, as steps that a `Stepper` takes."""
+    taken, state = path_to(explorer, int(found.index))
+    if found.move >= 0:
+        early = int(found.early) if found.early > 0 else 0
+        _walk(explorer, state, int(found.move), int(found.choice), early, taken)
+    world = explorer.world
+    stepper = Stepper(world.system, world.fifo)
+    actions: list[Action] = []
+    for _, process, event, _, choices in taken:
+        action = _action(world, stepper, process, event, choices)
+        actions.append(action)
+        try:
+            stepper.take(action)
+        except (SafetyViolation, IllegalStep):
+            break
+    return actions
+
+
+KINDS = {LEAVE: tr.EXIT, TIMER: tr.TIMER, SUSPECT: tr.SUSPECT, TRUST: tr.TRUST, RECOVER: tr.RECOVER, CRASH: tr.CRASH}
+
+
+def _action(world: World, stepper: Stepper, process: int, event: int, choices: tuple[int, ...]) -> Action:
+    kind, argument = event & ~ARGUMENT, event & ARGUMENT
+    if kind == ASK:
+        return Action(tr.REQUEST, process, groups=world.menus[process][argument], choices=choices)
+    if kind == TIMER:
+        return Action(tr.TIMER, process, timer=argument, choices=choices)
+    if kind in (SUSPECT, TRUST):
+        return Action(KINDS[kind], process, peer=argument, choices=choices)
+    if kind in KINDS:
+        return Action(KINDS[kind], process, choices=choices)
+    source, message = int(world.sources[argument]), world.messages[argument]
+    number = next(
+        int(packet.number)
+        for packet in stepper.packets
+        if packet.src == source and packet.dst == process and packet.msg == message
+    )
+    name = tr.DROP if kind == LOSE else tr.DELIVER
+    return Action(name, process, source, number, again=kind == REPEAT, choices=choices)
+
+
+def told(system: System, fifo: bool, actions: list[Action]) -> list[Event]:
+    """The trace of a run."""
+    stepper = Stepper(system, fifo)
+    try:
+        for action in actions:
+            stepper.take(action)
+    except (SafetyViolation, IllegalStep):
+        pass
+    return stepper.events
+
+
+def waiters(world: World, state: State) -> list[int]:
+    return [process for process in range(world.system.n) if world.phases[state[HEADER + process]] == WAITING]
+
+
+# -- options as users write them ---------------------------------------------------------------------------
+
+
+def at_least(least: int, value: int, name: str) -> int:
+    if value < least:
+        raise ConfigError(f"--{name} must be at least {least}, not {value}")
+    return value
+
+
+def parse_wants(text: str, nodes: int, groups: int) -> list[list[Groups]]:
+    """What each process may ask for. '0;1;0,1': process 0 group 0, process 1 group 1, process 2 either, as the checker
+    likes (it tries both); '0|1' asks for any one of the two. Without a text everyone may ask for any of the groups."""
+    at_least(1, groups, "groups")
+    if not text:
+        return [[(group,) for group in range(groups)]] * nodes
+    menus: list[list[Groups]] = []
+    try:
+        for process in text.split(";"):
+            menus.append([tuple(sorted({int(group) for group in ask.split("|")})) for ask in process.split(",")])
+    except ValueError:
+        raise ConfigError(f"--wants {text!r} is not like '0;1;0,1': groups by process, separated by ';'") from None
+    if len(menus) != nodes or any(group < 0 for menu in menus for ask in menu for group in ask):
+        raise ConfigError(f"--wants {text!r} should name groups (0, 1, ...) for each of the {nodes} processes")
+    return menus
+
+
+def parse_order(text: str, system: System) -> bool:
+    if text not in ("", "any", "fifo"):
+        raise ConfigError(f"--order must be any or fifo, not {text!r}")
+    return text == "fifo" if text else system.spec.fifo
+
+
+def parse_timers(text: str) -> bool:
+    if text not in ("free", "patient"):
+        raise ConfigError(f"--timers must be free (any time) or patient (when nothing else can happen), not {text!r}")
+    return text == "patient"

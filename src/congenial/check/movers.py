@@ -1,0 +1,180 @@
+"""Which messages may be delivered at once.
+
+A message whose early delivery makes no difference is a left mover (Lipton 1975): in any run it can be moved to the
+front, past everything its receiver did before it came, and the run goes on as it did. Then runs in which it comes
+late need not be explored. Moving an entry to the front only makes a stay inside longer, so two stays that overlapped
+still do, and no violation is lost; nothing that is not a real run is explored, so none is invented.
+
+Nobody has to say which messages are movers: they all are taken to be, the system is explored on that assumption, and
+the assumption is verified. If it fails somewhere, it is given up for that kind of message in that situation (the
+phase of the receiver, whether it may still ask, whether it answers), and the exploration begins again.
+
+Verification needs single processes only, and they have few states. Beside every state `now` that a process reached in
+the reduced exploration stand its shadows: the states it could be in if some messages that were delivered at once were
+still owed to it. In a shadow the process must do on every event just what it did in `now`, must be able to do nothing
+else of its own accord, must do on an owed message what it did on it then, and when nothing is owed any more must be
+in `now`. If all that holds, a late delivery can be told from an early one by nobody, which is what was to be shown:
+for a run with late messages, move the first of them to the front; the outcome is a run with less to move, whose
+events at the receiver, by induction, were observed and so were verified against the shadow.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+from mypy_extensions import i64
+
+from congenial.check.world import ASK, DELIVER, Step, World
+
+Situation = tuple[str, int, bool, bool]
+Owed = tuple[tuple[int, Situation, tuple[int, ...]], ...]
+"""Packets, each with the situation of its early delivery and the packets it made the receiver send."""
+
+MOST_OWED = 12
+MOST_SHADOWS = 20_000
+ENOUGH_BLAME = 200
+
+
+@final
+class Movers:
+    def __init__(self, world: World, exceptions: set[Situation]) -> None:
+        self.world = world
+        self.exceptions = exceptions  # not to be delivered at once
+        self._early: dict[int, bool] = {}
+        self._observed: set[int] = set()
+        self._events: dict[int, list[i64]] = {}  # what happened to a process in each of its states
+        self._seen: set[tuple[int, int, Owed]] = set()
+        self._pending: list[list[tuple[int, int, Owed]]] = []
+        self._most_sent: dict[int, int] = {}
+
+    def situation(self, local: i64, packet: i64) -> Situation:
+        state = self.world.states[local]
+        kind = type(self.world.messages[packet]).__name__
+        answers = len(self.world.steps(local, DELIVER | packet)[0].packets) > 0
+        return (kind, self.world.phases[local], state.left > 0, answers)
+
+    def is_early(self, local: i64, packet: i64) -> bool:
+        """Is the packet to be delivered at once to the process in state `local`?"""
+        key: int = local << 44 | packet
+        known = self._early.get(key)
+        if known is None:
+            steps = self.world.steps(local, DELIVER | packet)
+            known = self.situation(local, packet) not in self.exceptions and len(steps) == 1
+            self._early[key] = known
+        return known
+
+    def observe(self, local: i64, event: i64) -> None:
+        """An event happened to a process in state `local`."""
+        key: int = local << 44 | event
+        if key not in self._observed:
+            self._observed.add(key)
+            self._events.setdefault(local, []).append(event)
+
+    def failure(self) -> Situation | None:
+        """The situation in which an early delivery most often makes a difference; None: the reduction is sound."""
+        blame: dict[Situation, int] = {}
+        self._most_sent = {}
+        self._seen = set()
+        self._pending = [[] for _ in range(MOST_OWED + 2)]
+        for now in self._events:
+            self._add(now, now, ())
+        for owing in range(MOST_OWED + 2):  # with few messages owed first: that tells best which one is to blame
+            for now, shadow, owed in self._pending[owing]:
+                if owing > MOST_OWED or len(self._seen) > MOST_SHADOWS or not self._check(now, shadow, owed):
+                    for _, situation, _ in owed:
+                        blame[situation] = blame.get(situation, 0) + 1
+                    if sum(blame.values()) > ENOUGH_BLAME:
+                        break
+            if blame:
+                return max(blame, key=lambda situation: (blame[situation], situation))
+        return None
+
+    def _add(self, now: int, shadow: int, owed: Owed) -> None:
+        entry = (now, shadow, owed)
+        if entry not in self._seen:
+            self._seen.add(entry)
+            self._pending[min(len(owed), MOST_OWED + 1)].append(entry)
+
+    def _check(self, now: int, shadow: int, owed: Owed) -> bool:
+        world = self.world
+        if not owed and shadow != now:
+            return False
+        events = self._events.get(now, [])
+        for event in world.own_events[shadow]:
+            if event not in events and event not in world.own_events[now]:
+                return False
+        for event in events:
+            observed = world.steps(now, event)
+            if event < ASK and self.is_early(now, event):
+                self._owe(observed[0], shadow, owed, event, self.situation(now, event))
+            if self._must_wait(event, shadow, owed):
+                continue
+            steps = world.steps(shadow, event)
+            if not same(steps, observed):
+                return False
+            for step, original in zip(steps, observed, strict=True):
+                self._add(original.after, step.after, owed)
+        for position in range(len(owed)):
+            packet, _, sent = owed[position]
+            if self._must_wait(packet, shadow, owed[:position]):
+                continue
+            steps = world.steps(shadow, DELIVER | i64(packet))
+            if len(steps) != 1 or steps[0].error or steps[0].unasked or tuple(steps[0].packets) != sent:
+                return False
+            self._add(now, steps[0].after, owed[:position] + owed[position + 1 :])
+        return True
+
+    def _must_wait(self, event: i64, shadow: int, owed: Owed) -> bool:
+        """Can an event not happen before what is owed has come? So it is if the owed message makes it possible, or is
+        ahead of it on a FIFO channel."""
+        world = self.world
+        if event >= ASK:
+            return event not in world.own_events[shadow]
+        return world.fifo and any([world.sources[debt[0]] == world.sources[event] for debt in owed])
+
+    def _owe(self, step: Step, shadow: int, owed: Owed, packet: int, situation: Situation) -> None:
+        """The same process, to whom that packet, too, is still owed."""
+        copies = len([debt for debt in owed if debt[0] == packet])
+        if copies == self._times_sent(packet):
+            return
+        debts = [*owed, (packet, situation, tuple([int(sent) for sent in step.packets]))]
+        debts.sort(key=self._order)  # stable: on a FIFO channel the first owed is the first to come
+        self._add(step.after, shadow, tuple(debts))
+
+    def _order(self, debt: tuple[int, Situation, tuple[int, ...]]) -> i64:
+        return self.world.order_keys[debt[0]]
+
+    def _times_sent(self, packet: int) -> int:
+        """How often a packet can be sent in one run, by what was observed of its sender."""
+        known = self._most_sent.get(packet)
+        if known is None:
+            memory: dict[int, int] = {}
+            sender = self.world.sources[packet]
+            starts = [local for local in self._events if self.world.owners[local] == sender]
+            known = max([self._sent_from(local, packet, memory) for local in starts], default=0)
+            self._most_sent[packet] = known
+        return known
+
+    def _sent_from(self, local: int, packet: int, memory: dict[int, int]) -> int:
+        known = memory.get(local)
+        if known is not None:
+            return known
+        memory[local] = MOST_OWED  # for one that comes back to its own state: as often as it likes
+        most = 0
+        for event in self._events.get(local, []):
+            for step in self.world.steps(local, event):
+                sent = step.packets.count(packet)
+                if step.after != local or sent:
+                    most = max(most, sent + self._sent_from(step.after, packet, memory))
+        memory[local] = min(most, MOST_OWED)
+        return memory[local]
+
+
+def same(steps: list[Step], observed: list[Step]) -> bool:
+    """Do the steps send the same, and does nothing go wrong in them?"""
+    if len(steps) != len(observed):
+        return False
+    for step, original in zip(steps, observed, strict=True):
+        if step.error or step.unasked or step.packets != original.packets:
+            return False
+    return True
