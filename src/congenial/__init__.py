@@ -54,7 +54,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """The simulator and the network are imported when first asked for: who only writes a node does not wait for them."""
+    """Simulator and network are imported when first asked for: who only writes a node does not wait for them."""
     if name == "simulate":
         from congenial.sim.simulate import simulate
 

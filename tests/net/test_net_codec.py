@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import types
 from dataclasses import fields
+from itertools import pairwise
 from typing import Any, Union, get_args, get_origin
 
 import msgspec
@@ -109,7 +110,7 @@ def test_a_stream_may_be_cut_anywhere(cuts: list[int]) -> None:
     edges = sorted({min(cut, len(stream)) for cut in cuts} | {0, len(stream)})
     reader = FrameReader()
     got: list[Frame] = []
-    for start, stop in zip(edges, edges[1:], strict=False):
+    for start, stop in pairwise(edges):
         got += list(reader.feed(stream[start:stop]))
     assert [encode_frame(frame) for frame in got] == [encode_frame(frame) for frame in FRAMES * 2]
     assert not reader.rest

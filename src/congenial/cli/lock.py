@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -37,8 +37,8 @@ def command(
 ) -> None:
     """Run a command while holding a lock of the node on this machine.
 
-    The command finds the fence in CONGENIAL_FENCE. The exit code is the command's; 1 if the lock was not to be had; 75 if
-    it was lost: the command is then ended first (SIGTERM, and SIGKILL after 5 seconds).
+    The command finds the fence in CONGENIAL_FENCE. The exit code is the command's; 1 if the lock was not to be had; 75
+    if it was lost: the command is then ended first (SIGTERM, and SIGKILL after 5 seconds).
     """
     import asyncio
 
@@ -103,7 +103,8 @@ async def run_while(held: RemoteHeld, words: list[str]) -> int:
     loop.add_signal_handler(signal.SIGTERM, process.terminate)  # pass it on, and wait
     loop.add_signal_handler(signal.SIGINT, lambda: None)  # the terminal has sent it to the command, too
     ending = asyncio.ensure_future(process.wait())
-    await asyncio.wait([ending, held.loss], return_when=asyncio.FIRST_COMPLETED)
+    either: list[asyncio.Future[Any]] = [ending, held.loss]
+    await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
     if ending.done():
         code = ending.result()
         return code if code >= 0 else 128 - code

@@ -18,6 +18,7 @@ from typing import Any
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.out import EVERYONE, Outbox
 from congenial.kernel.state import durable_state, restore_durable
+from congenial.net import link as link_module
 from congenial.net.codec import Bye, Frame, Hello, Nudge, Query, Report, View, Vocabulary
 from congenial.net.config import ClusterConfig, address
 from congenial.net.door import ALONE, LAST_NUDGE, Door, Want
@@ -90,11 +91,11 @@ class Host:
             try:
                 if listener is None:
                     self.server = await self.loop.create_server(
-                        lambda: Connection(self), *where, ssl=self.called_tls, reuse_address=True
+                        lambda: Connection(self), *where, reuse_address=True, **self._tls(self.called_tls)
                     )
                 else:
                     self.server = await self.loop.create_server(
-                        lambda: Connection(self), sock=listener, ssl=self.called_tls
+                        lambda: Connection(self), sock=listener, **self._tls(self.called_tls)
                     )
             except OSError as error:
                 raise ConfigError(
@@ -105,6 +106,9 @@ class Host:
                 self.tasks.append(asyncio.create_task(self._call(link), name=f"congenial calls {link.name}"))
         self.tasks.append(asyncio.create_task(self._tick(), name="congenial ticks"))
         self._check_open()
+
+    def _tls(self, context: ssl.SSLContext | None) -> dict[str, Any]:
+        return {} if context is None else {"ssl": context, "ssl_handshake_timeout": link_module.HANDSHAKE}
 
     async def close(self) -> None:
         """Leave: what was sent still arrives, the others are told, nothing is left behind."""
@@ -146,7 +150,7 @@ class Host:
             try:
                 _, connection = await asyncio.wait_for(
                     self.loop.create_connection(
-                        lambda: Connection(self, link), *where, ssl=self.calling_tls, server_hostname=name
+                        lambda: Connection(self, link), *where, server_hostname=name, **self._tls(self.calling_tls)
                     ),
                     timing.suspect_after,
                 )
