@@ -2,9 +2,11 @@
 
 A claim gives the range that counts as reproduced, fixed before the runs. The verdict is
 
-- *reproduced* if our 95% interval meets that range (of a trend: if the ends differ by more than their intervals, and
-  no step goes the other way by more than its),
-- *partly* if it is at least on the right side of 1 (of a trend: if the ends differ as claimed, but some step does not),
+- *reproduced* if our mean lies in that range (of a trend: if the ends differ by more than their intervals, and no
+  step goes the other way by more than its),
+- *undecided* if the mean does not, but its 95% interval reaches into the range: more precise runs would tell,
+- *partly* if it is at least on the right side of 1 (of a trend: if the ends differ as claimed, but some step does not;
+  of a claim about all points: if it holds at more than half of them),
 - *not reproduced* otherwise.
 """
 
@@ -20,6 +22,7 @@ from congenial.lab.sweep import METRICS
 from congenial.lab.tables import Estimate, Outcome, show_value
 
 REPRODUCED = "reproduced"
+UNDECIDED = "undecided"
 PARTLY = "partly"
 NOT_REPRODUCED = "not reproduced"
 NOT_RUN = "not run"
@@ -103,13 +106,18 @@ class Everywhere(Test):
         found = [entry for entry in self.ratios(outcomes) if entry[:2] not in self.but]
         low = min([ratio.value for _, _, ratio in found])
         high = max([ratio.value for _, _, ratio in found])
-        outside = [entry for entry in found if not _meets(entry[2], self.low, self.high)]
+        outside = [entry for entry in found if not self.low <= entry[2].value <= self.high]
         text = f"{low:.3g} to {high:.3g}"
         if outside:
             text += f"; outside at {len(outside)} of {len(found)} points: " + ", ".join(
                 [f"{figure} {show_value(value)}" for figure, value, _ in outside[:6]] + ["..."] * (len(outside) > 6)
             )
-        verdict = REPRODUCED if not outside else PARTLY if 2 * len(outside) < len(found) else NOT_REPRODUCED
+        if not outside:
+            verdict = REPRODUCED
+        elif all([_meets(ratio, self.low, self.high) for _, _, ratio in outside]):
+            verdict = UNDECIDED
+        else:
+            verdict = PARTLY if 2 * len(outside) < len(found) else NOT_REPRODUCED
         return Finding(text, verdict)
 
 
@@ -187,7 +195,7 @@ class Tally:
 
     def __str__(self) -> str:
         verdicts = [item.finding.verdict for item in self.judged]
-        kinds = (REPRODUCED, PARTLY, NOT_REPRODUCED, NOT_RUN)
+        kinds = (REPRODUCED, UNDECIDED, PARTLY, NOT_REPRODUCED, NOT_RUN)
         counts = [f"{verdicts.count(kind)} {kind}" for kind in kinds if kind in verdicts]
         return ", ".join(counts) or "no claims"
 
@@ -203,8 +211,10 @@ def markdown_table(judged: list[Judged]) -> str:
 
 
 def _in_range(ratio: Estimate, low: float, high: float) -> str:
-    if _meets(ratio, low, high):
+    if low <= ratio.value <= high:
         return REPRODUCED
+    if _meets(ratio, low, high):
+        return UNDECIDED
     same_side = (high < 1 and ratio.high < 1) or (low > 1 and ratio.low > 1)
     return PARTLY if same_side else NOT_REPRODUCED
 

@@ -137,4 +137,6 @@ def describe(sweep: Sweep) -> str:
     more = ", ".join([f"{name} {show_value(value)}" for name, value in sweep.if_many.items()])
     cap = f"; with more than {sweep.many} processes {more}" if more else ""
     runs = f"{sweep.least} to {sweep.most} runs, until 95% intervals are within {sweep.precision:.0%} of the mean"
+    if sweep.least == sweep.most:
+        runs = f"{sweep.least} runs"
     return f"Varied: {varied}. Fixed: {fixed}{cap}. {runs}; seeds from {sweep.seed}."
