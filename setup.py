@@ -23,7 +23,6 @@ INTERPRETED = (  # run once per run, not per event
     "check/check.py",
     "check/fuzz.py",
     "check/replay.py",
-    "check/diagram.py",
 )
 NOTICE = "congenial: not compiled ({}); the package works, but simulates and checks several times slower"
 

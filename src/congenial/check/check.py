@@ -8,7 +8,7 @@ and, for the bound on waiting, all runs in which a single process asks.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from time import process_time
 
 from congenial.algorithms.catalogue import find_algorithm
@@ -57,6 +57,9 @@ class Counterexample:
     actions: tuple[Action, ...]
     events: tuple[Event, ...]
 
+    def as_dict(self) -> dict[str, object]:
+        return {"kind": self.kind, "text": self.text, "events": [event.as_dict() for event in self.events]}
+
 
 @dataclass(frozen=True)
 class CheckResult:
@@ -80,7 +83,6 @@ class CheckResult:
     most_messages: float | None
     """Per entry, over all complete runs."""
     counterexample: Counterexample | None
-    options: dict[str, str] = field(default_factory=dict)
     fifo: bool = False
 
     @property
@@ -90,11 +92,7 @@ class CheckResult:
     def as_dict(self) -> dict[str, object]:
         data = asdict(self)
         if self.counterexample is not None:
-            data["counterexample"] = {
-                "kind": self.counterexample.kind,
-                "text": self.counterexample.text,
-                "events": [event.as_dict() for event in self.counterexample.events],
-            }
+            data["counterexample"] = self.counterexample.as_dict()
         return data
 
     def verdict(self) -> str:

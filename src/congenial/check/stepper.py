@@ -74,6 +74,7 @@ class Stepper:
         self.events: list[Event] = []
         self.sent_count: i64 = 0
         self.entries = 0
+        self.chooses = False  # has any step made a choice?
         self.step_count = 0
 
     # -- what can be done ------------------------------------------------------------------------------
@@ -158,6 +159,7 @@ class Stepper:
 
     def _act(self, process: int, out: Outbox) -> None:
         """Let a step's effects appear: first what must be durable, then the rest in order."""
+        self.chooses = self.chooses or len(out.asked) > 0
         if out.saved:
             self.saved[process] = durable_state(self.nodes[process])
         for timer in out.timers_cancelled:

@@ -20,7 +20,9 @@ import typer
 
 from congenial.kernel.errors import ConfigError, CongenialError
 
-SUBCOMMANDS = ("list", "sim", "compare", "sweep", "reproduce", "node", "lock", "status", "certs", "demo")
+SUBCOMMANDS = (
+    "list", "sim", "compare", "check", "fuzz", "replay", "sweep", "reproduce", "node", "lock", "status", "certs", "demo",
+)  # fmt: skip
 
 WENT_WRONG = 1
 CANNOT = 2

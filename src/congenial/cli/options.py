@@ -93,11 +93,7 @@ def parameters(
     if detection is not None and not detection >= 0:
         raise ConfigError(f"--detection must not be negative, and is {detection:g}")
     options = {name: value for name, value in (("quorums", quorums), ("tree", tree)) if value}
-    for setting in settings or ():
-        name, equals, value = setting.partition("=")
-        if not equals or not name:
-            raise ConfigError(f"--set {setting!r} is not like name=value")
-        options[name.strip()] = value.strip()
+    options.update(algorithm_options(settings))
     return {
         "nodes": nodes, "groups": groups, "requests": requests, "think": think, "hold": hold, "skew": skew,
         "load": load, "delay": delay, "bandwidth": bandwidth, "fifo": fifo, "warmup": warmup, "until": until,
@@ -105,6 +101,17 @@ def parameters(
         "crash": tuple(crash or ()), "pause": tuple(pause or ()), "partition": tuple(partition or ()),
         "detection": -1.0 if detection is None else detection, "options": options,
     }  # fmt: skip
+
+
+def algorithm_options(settings: list[str] | None) -> dict[str, str]:
+    """The options of an algorithm, as --set gives them."""
+    options: dict[str, str] = {}
+    for setting in settings or ():
+        name, equals, value = setting.partition("=")
+        if not equals or not name:
+            raise ConfigError(f"--set {setting!r} is not like name=value")
+        options[name.strip()] = value.strip()
+    return options
 
 
 def with_parameters(command: Callable[..., None]) -> Callable[..., None]:

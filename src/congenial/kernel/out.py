@@ -58,8 +58,8 @@ class Out:
 class Outbox(Out):
     """Writes down what a step does.
 
-    `choices` answers the step's calls of `choose`, in order; when they run out the answer is 0.
-    `asked` then holds how many options each call had, so that a driver can come back with other answers.
+    `choices` answers the step's calls of `choose`, in order, modulo the number of options; when they run out the
+    answer is 0. `asked` then holds how many options each call had, so that a driver can come back with other answers.
     """
 
     def __init__(self, choices: tuple[int, ...] = ()) -> None:
@@ -101,7 +101,7 @@ class Outbox(Out):
             raise ContractError(f"choose({options}): there is nothing to choose from")
         turn = len(self.asked)
         self.asked.append(options)
-        return self.choices[turn] if turn < len(self.choices) else 0
+        return self.choices[turn] % options if turn < len(self.choices) else 0
 
     def save(self) -> None:
         self.saved = True

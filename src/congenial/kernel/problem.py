@@ -40,8 +40,8 @@ class Occupancy:
     """Who waits for what, who is inside, and whether that is allowed.
 
     Every entry must have been asked for, be of a group that was asked for, and be compatible with all who are
-    inside. Fences, where an algorithm gives them (0: none), must grow from entry to entry; entries of one group, one after
-    the other, may share a fence.
+    inside. Fences, where an algorithm gives them (0: none), must grow from entry to entry; entries of one group, one
+    after the other, may share a fence.
     """
 
     def __init__(self, problem: Problem, n: int) -> None:

@@ -1,10 +1,11 @@
 """The trace: one schema of events for the simulator, the checker and the network.
 
-A trace is a list of events, stored as NDJSON: one JSON object a line, in the order in which things happened.
-Every event has a time `t`, an `event` (one of `KINDS`) and the `node` where it happened. A sending or a
-delivery also has the other end (`peer`, absent for a broadcast), the message's number (`id`, which ties
-deliveries to their sending), its class (`message`) and its `fields`. A request has its `groups`, an entry its
-`group` and `fence`, a timer its number (`timer`). A step in which the node chose (`Out.choose`) has its `choices`.
+A trace is a list of events, stored as NDJSON: one JSON object a line, in the order in which things happened. Every
+event has a time `t`, an `event` (one of `KINDS`) and the `node` where it happened. A sending or a delivery also has
+the other end (`peer`, absent for a broadcast), the message's number (`id`, which ties deliveries to their sending),
+its class (`message`) and its `fields`. A request has its `groups`, an entry its `group` and `fence`; the first event,
+`begin`, has the system (algorithm, nodes, ...) as `fields`; a timer its number (`timer`). A step in which the node
+chose (`Out.choose`) has its `choices`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message, field_values
 from congenial.kernel.problem import Groups
 
+BEGIN: Final = "begin"
 REQUEST: Final = "request"
 ENTER: Final = "enter"
 EXIT: Final = "exit"
@@ -37,7 +39,8 @@ TRUST: Final = "trust"
 CUT: Final = "cut"
 HEAL: Final = "heal"
 KINDS: Final = (
-    REQUEST, ENTER, EXIT, EJECT, SEND, DELIVER, DROP, TIMER, CRASH, RECOVER, PAUSE, RESUME, SUSPECT, TRUST, CUT, HEAL,
+    BEGIN, REQUEST, ENTER, EXIT, EJECT, SEND, DELIVER, DROP, TIMER, CRASH, RECOVER, PAUSE, RESUME, SUSPECT, TRUST,
+    CUT, HEAL,
 )  # fmt: skip
 
 TOLD: Final = {
@@ -72,6 +75,8 @@ class Event:
         line: dict[str, object] = {"t": round(self.t, 9), "event": self.event, "node": self.node}
         if self.peer >= 0:
             line["peer"] = self.peer
+        if self.event == BEGIN:
+            line["fields"] = self.fields
         if self.message:
             line["id"] = self.id
             line["message"] = self.message
@@ -92,6 +97,8 @@ class Event:
         what = ", ".join([f"{name}={value}" for name, value in (self.fields or {}).items()])
         message = f"{self.message}({what})"
         when = f"{self.t:10.3f}  {self.node}"
+        if self.event == BEGIN:
+            return f"{self.t:10.3f}  {what}"
         if self.event == SEND:
             return f"{when} sends {message} to {'everyone' if self.peer < 0 else self.peer}"
         if self.event == DELIVER:

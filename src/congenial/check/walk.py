@@ -1,0 +1,166 @@
+"""One random run: at every step one of the possible steps is taken, by one of two kinds of schedule.
+
+A uniform schedule picks any possible step. A schedule by priorities gives every process and every message a random
+priority, always takes the most important step, and demotes it at a few random moments (Burckhardt et al. 2010): it
+finds what needs some message to be very late.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from librt.random import Random
+
+from congenial.check.stepper import Action, IllegalStep, Stepper
+from congenial.check.world import Bounds
+from congenial.kernel import trace as tr
+from congenial.kernel.errors import SafetyViolation
+
+CHANGES: Final = 3  # moments of change in a schedule by priorities
+LIKELY_STEPS: Final = 200  # within which they lie
+FAULT_RATE: Final = 0.03  # chance of a fault at a step, while there is a budget
+
+
+@final
+class Walk:
+    def __init__(self, stepper: Stepper, bounds: Bounds, rng: Random, by_priority: bool, most_steps: int) -> None:
+        self.stepper = stepper
+        self.bounds = bounds
+        self.rng = rng
+        self.by_priority = by_priority
+        self.most_steps = most_steps
+        n = stepper.system.n
+        self.n = n
+        menus = bounds.menus
+        assert menus is not None
+        self.menus = menus
+        self.left = [bounds.requests] * n
+        self.crashes = bounds.crashes
+        self.losses = bounds.losses
+        self.duplicates = bounds.duplicates
+        self.suspicions = bounds.suspicions
+        self.actions: list[Action] = []
+        self.fault = ""  # the kind of fault that ended the run, if any
+        self.text = ""
+        self.priorities: dict[int, float] = {}  # by message number, or -1 - process
+        self.changes = sorted([rng.randrange(LIKELY_STEPS) for _ in range(CHANGES)])
+
+    def run(self) -> None:
+        """Go on until nothing can happen, something is wrong, or it takes too long."""
+        try:
+            while len(self.actions) < self.most_steps:
+                action = self._choose()
+                if action is None:
+                    break
+                self.actions.append(action)
+                if action.event == tr.REQUEST:
+                    self.left[action.node] -= 1
+                self.stepper.take(action)
+        except SafetyViolation as error:
+            self.fault = "safety"
+            self.text = str(error)
+            return
+        except IllegalStep as error:
+            self.fault = "illegal step"
+            self.text = str(error)
+            return
+        waiting = self.stepper.occupancy.waiters()
+        if waiting:
+            who = ", ".join([str(process) for process in waiting])
+            if len(self.actions) < self.most_steps:
+                self.fault = "deadlock"
+                self.text = f"nothing can happen any more, and these wait: {who}"
+            elif not self.by_priority:
+                self.fault = "starvation"
+                self.text = f"after {self.most_steps} random steps these still wait: {who}"
+
+    def _choose(self) -> Action | None:
+        if self.rng.random() < FAULT_RATE:
+            fault = self._fault()
+            if fault is not None:
+                return fault
+        possible = self._possible()
+        if not possible:
+            return self._timer()
+        if not self.by_priority:
+            timer = self._timer() if not self.bounds.patient and self.rng.randrange(8) == 0 else None
+            return timer if timer is not None else possible[self.rng.randrange(len(possible))]
+        best = possible[0]
+        for action in possible:
+            if self._priority(action) > self._priority(best):
+                best = action
+        if self.changes and self.changes[0] <= len(self.actions):
+            self.changes.pop(0)
+            self.priorities[self._bearer(best)] = -self.rng.random()
+        return best
+
+    def _possible(self) -> list[Action]:
+        stepper = self.stepper
+        actions: list[Action] = []
+        for process in range(self.n):
+            if not stepper.up[process]:
+                actions.append(Action(tr.RECOVER, process))
+            elif stepper.occupancy.holds[process] >= 0:
+                actions.append(Action(tr.EXIT, process, choices=self._choices()))
+            elif stepper.occupancy.wants[process] is None and self.left[process] > 0:
+                menu = self.menus[process]
+                groups = menu[self.rng.randrange(len(menu))]
+                actions.append(Action(tr.REQUEST, process, groups=groups, choices=self._choices()))
+            if stepper.up[process]:
+                for peer in sorted(stepper.suspects[process]):
+                    if stepper.up[peer]:
+                        actions.append(Action(tr.TRUST, process, peer))
+                for peer in range(self.n):
+                    if not stepper.up[peer] and peer not in stepper.suspects[process]:
+                        actions.append(Action(tr.SUSPECT, process, peer))
+        for packet in stepper.deliverable():
+            actions.append(Action(tr.DELIVER, packet.dst, packet.src, packet.number, choices=self._choices()))
+        if self.by_priority and not self.bounds.patient:
+            for process in range(self.n):
+                for timer in stepper.timers[process]:
+                    actions.append(Action(tr.TIMER, process, timer=timer))
+        return actions
+
+    def _timer(self) -> Action | None:
+        set_timers: list[Action] = []
+        for process in range(self.n):
+            for timer in self.stepper.timers[process]:
+                set_timers.append(Action(tr.TIMER, process, timer=timer, choices=self._choices()))
+        return set_timers[self.rng.randrange(len(set_timers))] if set_timers else None
+
+    def _fault(self) -> Action | None:
+        packets = self.stepper.deliverable()
+        kind = self.rng.randrange(4)
+        process: int = self.rng.randrange(self.n)
+        if kind == 0 and self.crashes > 0 and self.stepper.up[process]:
+            self.crashes -= 1
+            return Action(tr.CRASH, process)
+        if kind == 1 and self.losses > 0 and packets:
+            self.losses -= 1
+            packet = packets[self.rng.randrange(len(packets))]
+            return Action(tr.DROP, packet.dst, packet.src, packet.number)
+        if kind == 2 and self.duplicates > 0 and packets:
+            self.duplicates -= 1
+            packet = packets[self.rng.randrange(len(packets))]
+            return Action(tr.DELIVER, packet.dst, packet.src, packet.number, again=True)
+        if kind == 3 and self.suspicions > 0 and self.stepper.up[process]:
+            peer: int = self.rng.randrange(self.n)
+            if peer != process and peer not in self.stepper.suspects[process]:
+                self.suspicions -= 1
+                return Action(tr.SUSPECT, process, peer)
+        return None
+
+    def _choices(self) -> tuple[int, ...]:
+        """Answers to the step's choices, if it makes any: large numbers, taken modulo the options."""
+        return (self.rng.randrange(1 << 30), self.rng.randrange(1 << 30)) if self.stepper.chooses else ()
+
+    def _bearer(self, action: Action) -> int:
+        return action.id if action.event == tr.DELIVER else -1 - action.node
+
+    def _priority(self, action: Action) -> float:
+        bearer = self._bearer(action)
+        known = self.priorities.get(bearer)
+        if known is None:
+            known = self.rng.random()
+            self.priorities[bearer] = known
+        return known
