@@ -88,20 +88,29 @@ async def run_holding(
 
 
 async def run_while(held: RemoteHeld, words: list[str]) -> int:
-    """The command's exit code; if the lock is lost, end the command."""
+    """The command's exit code; if the lock is lost, end the command and all that it has started."""
     import asyncio
     import os
     import signal
     import sys
 
+    # In a terminal the command stays in our group, to be able to read from it and to get the user's Ctrl-C.
+    group = None if sys.stdin.isatty() else 0
     env = {**os.environ, "CONGENIAL_FENCE": str(held.fence), "CONGENIAL_LOCK": held.name}
     try:
-        process = await asyncio.create_subprocess_exec(*words, env=env)
+        process = await asyncio.create_subprocess_exec(*words, env=env, process_group=group)
     except OSError as error:
         raise ConfigError(f"cannot run {words[0]}: {error.strerror}") from error
+
+    def signal_all(number: int) -> None:
+        try:
+            (os.kill if group is None else os.killpg)(process.pid, number)
+        except ProcessLookupError:
+            pass
+
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, process.terminate)  # pass it on, and wait
-    loop.add_signal_handler(signal.SIGINT, lambda: None)  # the terminal has sent it to the command, too
+    loop.add_signal_handler(signal.SIGTERM, signal_all, signal.SIGTERM)  # pass it on, and wait
+    loop.add_signal_handler(signal.SIGINT, lambda: None if group is None else signal_all(signal.SIGINT))
     ending = asyncio.ensure_future(process.wait())
     either: list[asyncio.Future[Any]] = [ending, held.loss]
     await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -109,10 +118,8 @@ async def run_while(held: RemoteHeld, words: list[str]) -> int:
         code = ending.result()
         return code if code >= 0 else 128 - code
     print(f"congenial: lock {held.name!r} is lost ({held.loss.result()}): ending the command", file=sys.stderr)
-    process.terminate()
-    try:
-        await asyncio.wait_for(asyncio.shield(ending), GRACE)
-    except TimeoutError:
-        process.kill()
-        await ending
+    signal_all(signal.SIGTERM)
+    await asyncio.wait([ending], timeout=GRACE)
+    signal_all(signal.SIGKILL)  # also what the command leaves behind
+    await ending
     return LOST

@@ -1,0 +1,423 @@
+"""Congenial's locks beside those of Redis, etcd and ZooKeeper, and beside one hop of the network itself.
+
+    python benchmarks/locks.py [--seconds 2] [--only congenial,redis] [--install]
+
+Everything runs on this machine, over loopback: three nodes of Congenial (eight where eight processes compete: with
+Congenial the processes are the nodes), and one server each of the others, with its data in a temporary folder, started
+and stopped by this script. A server that is not installed is left out with a message; --install gets it by apt-get.
+
+How the others are used: redis-py's Lock, polling every millisecond instead of its usual 100 ms; etcd's lock service over
+its HTTP gateway; kazoo's Lock, and its ReadLock and WriteLock. Redis and etcd have no shared locks, and none of the
+three has groups: there an exclusive lock takes their place.
+
+The scenarios: `fresh`, a lock that somebody else was the last to hold; `again`, the same lock by its last holder;
+`two` and `eight`, processes competing for one lock, the handover from one's release to the next one's entry; `readers`,
+eight processes that read nine times out of ten, and `groups`, eight processes and four groups drawn with skew, both
+holding for a millisecond, the time to wait. The raw hop is one message from process to process, with asyncio alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import base64
+import contextlib
+import http.client
+import json
+import random
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+SCENARIOS = {"fresh": 1, "again": 1, "two": 2, "eight": 8, "readers": 8, "groups": 8}  # processes that compete
+PACKAGES = {"redis": ("redis-server",), "etcd": ("etcd-server",), "zookeeper": ("zookeeper",)}
+SYSTEMS = ("congenial", "redis", "etcd", "zookeeper")
+HOLD = 0.001
+GROUPS, WEIGHTS = ("red", "green", "blue", "white"), (8, 4, 2, 1)
+
+Span = tuple[float, float, float]  # asked, entered, left
+
+
+# -- one process of a measurement ------------------------------------------------------------------------------
+
+
+def wanted(scenario: str, turn: int, rng: random.Random) -> tuple[str, str, str, float]:
+    """What to ask for next: name, mode, group, and how long to hold it."""
+    if scenario == "fresh":
+        return f"fresh {turn}", "exclusive", "", 0.0
+    if scenario == "readers":
+        return "catalogue", "shared" if rng.random() < 0.9 else "exclusive", "", HOLD
+    if scenario == "groups":
+        return "jukebox", "group", rng.choices(GROUPS, WEIGHTS)[0], HOLD
+    return "x", "exclusive", "", 0.0
+
+
+def say(what: Any) -> None:
+    print(json.dumps(what), flush=True)
+
+
+def hear() -> str:
+    return sys.stdin.readline().strip()
+
+
+async def congenial_worker(job: dict[str, Any]) -> None:
+    from congenial.net.config import ClusterConfig
+    from congenial.net.locks import Cluster
+    from congenial.net.names import first_holder, lock_key
+
+    rng = random.Random(job["number"])
+    scenario, seconds = job["scenario"], job["seconds"]
+    loop = asyncio.get_running_loop()
+    async with Cluster(job["name"], ClusterConfig(job["nodes"])) as cluster:
+        await cluster.ready()
+        spans: list[Span] = []
+        say("ready")
+        await loop.run_in_executor(None, hear)
+        turn = 0
+        end = time.perf_counter() + (seconds if job["active"] else 0)
+        while time.perf_counter() < end:
+            turn += 1
+            name, mode, group, hold = wanted(scenario, turn, rng)
+            if scenario == "fresh" and first_holder(lock_key(name), len(job["nodes"])) == 0:
+                continue  # it would be ours from the beginning
+            if mode == "group":
+                lock = cluster.group(name, group)
+            else:
+                lock = cluster.shared(name) if mode == "shared" else cluster.exclusive(name)
+            asked = time.perf_counter()
+            async with lock:
+                entered = time.perf_counter()
+                if hold:
+                    await asyncio.sleep(hold)
+                left = time.perf_counter()
+            spans.append((asked, entered, time.perf_counter() if scenario in ("fresh", "again") else left))
+        say(spans)
+        await loop.run_in_executor(None, hear)  # all go together
+
+
+def other_worker(job: dict[str, Any]) -> None:
+    rng = random.Random(job["number"])
+    enter = CLIENTS[job["system"]](job)
+    say("ready")
+    hear()
+    spans: list[Span] = []
+    end = time.perf_counter() + job["seconds"]
+    turn = 0
+    while time.perf_counter() < end:
+        turn += 1
+        name, mode, _, hold = wanted(job["scenario"], turn, rng)
+        asked = time.perf_counter()
+        leave = enter(name, mode)
+        entered = time.perf_counter()
+        if hold:
+            time.sleep(hold)
+        left = time.perf_counter()
+        leave()
+        spans.append((asked, entered, time.perf_counter() if job["scenario"] in ("fresh", "again") else left))
+    say(spans)
+    hear()
+
+
+def redis_client(job: dict[str, Any]) -> Callable[[str, str], Callable[[], Any]]:
+    import redis
+
+    server = redis.Redis(port=job["port"])
+
+    def enter(name: str, mode: str) -> Callable[[], Any]:
+        lock = server.lock(name, timeout=30, sleep=0.001)
+        lock.acquire()
+        return lock.release
+
+    return enter
+
+
+def etcd_client(job: dict[str, Any]) -> Callable[[str, str], Callable[[], Any]]:
+    server = http.client.HTTPConnection("127.0.0.1", job["port"])
+    server.connect()
+    server.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def call(path: str, **body: Any) -> Any:
+        server.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+        return json.loads(server.getresponse().read())
+
+    lease = call("/v3/lease/grant", TTL=600)["ID"]
+
+    def enter(name: str, mode: str) -> Callable[[], Any]:
+        key = call("/v3/lock/lock", name=base64.b64encode(name.encode()).decode(), lease=lease)["key"]
+        return lambda: call("/v3/lock/unlock", key=key)
+
+    return enter
+
+
+def zookeeper_client(job: dict[str, Any]) -> Callable[[str, str], Callable[[], Any]]:
+    from kazoo.client import KazooClient
+
+    server = KazooClient(f"127.0.0.1:{job['port']}")
+    server.start()
+
+    def enter(name: str, mode: str) -> Callable[[], Any]:
+        if job["scenario"] == "readers":
+            lock = server.ReadLock(f"/{name}") if mode == "shared" else server.WriteLock(f"/{name}")
+        else:
+            lock = server.Lock(f"/{name}")
+        lock.acquire()
+        return lock.release
+
+    return enter
+
+
+CLIENTS = {"redis": redis_client, "etcd": etcd_client, "zookeeper": zookeeper_client}
+
+
+def work(text: str) -> None:
+    job = json.loads(text)
+    if job["system"] == "congenial":
+        from congenial.net.blocking import new_event_loop
+
+        loop = new_event_loop()
+        loop.run_until_complete(congenial_worker(job))
+    elif job["system"] == "raw":
+        from congenial.net.blocking import new_event_loop
+
+        new_event_loop().run_until_complete(raw_worker(job))
+    else:
+        other_worker(job)
+
+
+# -- the raw hop -------------------------------------------------------------------------------------------------
+
+
+class Ball(asyncio.Protocol):
+    """Throws back what it gets; the thrower keeps the time."""
+
+    def __init__(self, throws: int) -> None:
+        self.throws = throws
+        self.times: list[float] = []
+        self.done = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: Any) -> None:
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.transport = transport
+        if self.throws:
+            self.thrown = time.perf_counter()
+            transport.write(b"x" * 40)
+
+    def data_received(self, data: bytes) -> None:
+        if self.throws:
+            now = time.perf_counter()
+            self.times.append((now - self.thrown) / 2)
+            if len(self.times) == self.throws:
+                self.done.set_result(None)
+                return
+            self.thrown = now
+        self.transport.write(data)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if not self.done.done():
+            self.done.set_result(None)
+
+
+async def raw_worker(job: dict[str, Any]) -> None:
+    loop = asyncio.get_running_loop()
+    if job["active"]:
+        _, ball = await loop.create_connection(lambda: Ball(10_000), "127.0.0.1", job["port"])
+        await ball.done
+        say(ball.times)
+    else:
+        await loop.create_server(lambda: Ball(0), "127.0.0.1", job["port"])
+        say("ready")
+        await loop.run_in_executor(None, hear)
+
+
+# -- the servers -------------------------------------------------------------------------------------------------
+
+
+def free_port() -> int:
+    with socket.socket() as made:
+        made.bind(("127.0.0.1", 0))
+        return int(made.getsockname()[1])
+
+
+@contextlib.contextmanager
+def running(words: list[str], port: int, folder: str) -> Iterator[None]:
+    with open(Path(folder) / "log", "w") as log:
+        server = subprocess.Popen(words, stdout=log, stderr=log, cwd=folder)
+    try:
+        for _ in range(300):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            if server.poll() is not None:
+                break
+            time.sleep(0.1)
+        else:
+            server.kill()
+        if server.poll() is not None:
+            raise RuntimeError(f"{words[0]} does not start: {(Path(folder) / 'log').read_text()[-500:]}")
+        time.sleep(1)
+        yield
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def server_command(system: str, port: int, folder: str) -> list[str]:
+    if system == "redis":
+        return ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
+    if system == "etcd":
+        mine, peers = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{free_port()}"
+        return [
+            "etcd", "--data-dir", f"{folder}/data", "--listen-client-urls", mine, "--advertise-client-urls", mine,
+            "--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers, "--initial-cluster", f"default={peers}",
+        ]  # fmt: skip
+    config = Path(folder) / "zoo.cfg"
+    config.write_text(
+        f"tickTime=2000\ndataDir={folder}/data\nclientPort={port}\nclientPortAddress=127.0.0.1\n"
+        "maxClientCnxns=0\nadmin.enableServer=false\n"
+    )
+    main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+    return ["java", "-cp", "/usr/share/java/*", main, str(config)]
+
+
+def is_installed(system: str) -> bool:
+    if system == "zookeeper":
+        return shutil.which("java") is not None and Path("/usr/share/java/zookeeper.jar").exists()
+    return shutil.which({"redis": "redis-server", "etcd": "etcd"}[system]) is not None
+
+
+def client_is_installed(system: str) -> bool:
+    from importlib.util import find_spec
+
+    package = {"redis": "redis", "zookeeper": "kazoo"}.get(system)
+    return package is None or find_spec(package) is not None
+
+
+# -- measuring ---------------------------------------------------------------------------------------------------
+
+
+def measure(system: str, scenario: str, seconds: float, port: int) -> list[list[Span]]:
+    """The spans of every process that competed."""
+    processes = SCENARIOS[scenario]
+    members = max(3, processes) if system == "congenial" else processes
+    names = [chr(ord("a") + at) for at in range(members)]
+    nodes = {name: f"127.0.0.1:{free_port()}" for name in names}
+    workers = []
+    for number, name in enumerate(names):
+        job = {
+            "system": system, "scenario": scenario, "seconds": seconds, "port": port, "name": name, "nodes": nodes,
+            "number": number, "active": number < processes,
+        }  # fmt: skip
+        words = [sys.executable, __file__, "--work", json.dumps(job)]
+        workers.append(subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+    try:
+        for worker in workers:
+            assert json.loads(worker.stdout.readline()) == "ready"  # type: ignore[union-attr]
+        tell(workers, "go")
+        spans = [json.loads(worker.stdout.readline()) for worker in workers]  # type: ignore[union-attr]
+        tell(workers, "bye")
+        for worker in workers:
+            worker.wait(20)
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+    return spans[:processes]
+
+
+def tell(workers: list[subprocess.Popen[str]], what: str) -> None:
+    for worker in workers:
+        worker.stdin.write(f"{what}\n")  # type: ignore[union-attr]
+        worker.stdin.flush()  # type: ignore[union-attr]
+
+
+def raw_hop() -> list[float]:
+    port = free_port()
+    words = [sys.executable, __file__, "--work"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    still = subprocess.Popen([*words, json.dumps({"system": "raw", "active": False, "port": port})], **pipes)  # type: ignore[call-overload]
+    still.stdout.readline()
+    thrower = subprocess.Popen([*words, json.dumps({"system": "raw", "active": True, "port": port})], **pipes)  # type: ignore[call-overload]
+    times: list[float] = json.loads(thrower.stdout.readline())
+    for process in (thrower, still):
+        process.kill()
+        process.wait()
+    return times
+
+
+def times_of(scenario: str, spans: list[list[Span]]) -> list[float]:
+    """What the scenario is about, in seconds: whole turns, handovers, or waiting."""
+    if scenario in ("fresh", "again"):
+        return [left - asked for asked, _, left in spans[0]]
+    if scenario in ("two", "eight"):
+        turns = sorted([(entered, left, who) for who, mine in enumerate(spans) for _, entered, left in mine])
+        pairs = zip(turns, turns[1:], strict=False)
+        return [later[0] - earlier[1] for earlier, later in pairs if earlier[2] != later[2]]
+    return [entered - asked for mine in spans for asked, entered, _ in mine]
+
+
+def at(share: float, values: list[float]) -> float:
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))] if values else float("nan")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=2.0, help="for each measurement")
+    parser.add_argument("--only", default=",".join(SYSTEMS), help="which systems")
+    parser.add_argument("--scenarios", default=",".join(SCENARIOS))
+    parser.add_argument("--install", action="store_true", help="install missing servers with apt-get")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--work", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.work:
+        work(options.work)
+        return
+    rows: list[dict[str, Any]] = []
+    hops = raw_hop()
+    rows.append({"scenario": "raw hop", "system": "asyncio", "p50": at(0.5, hops), "p99": at(0.99, hops)})
+    for system in options.only.split(","):
+        if system != "congenial":
+            if options.install and not is_installed(system):
+                subprocess.run(["apt-get", "install", "-y", "-qq", *PACKAGES[system]], check=True)
+            if not is_installed(system) or not client_is_installed(system):
+                print(f"{system} is left out: its server or its Python client is not installed", file=sys.stderr)
+                continue
+        with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+            port = free_port()
+            if system != "congenial":
+                stack.enter_context(running(server_command(system, port, folder), port, folder))
+            for scenario in options.scenarios.split(","):
+                print(f"measuring {system}, {scenario}", file=sys.stderr)
+                spans = measure(system, scenario, options.seconds, port)
+                times = times_of(scenario, spans)
+                entries = sum([len(mine) for mine in spans])
+                row = {"scenario": scenario, "system": system, "per_second": entries / options.seconds}
+                rows.append({**row, "p50": at(0.5, times), "p99": at(0.99, times)})
+    if options.json:
+        print(json.dumps(rows))
+    else:
+        show(rows)
+
+
+def show(rows: list[dict[str, Any]]) -> None:
+    order = {name: place for place, name in enumerate(["raw hop", *SCENARIOS])}
+    print(f"{'scenario':10} {'system':10} {'entries/s':>10} {'p50 us':>10} {'p99 us':>10}")
+    for row in sorted(rows, key=lambda row: order[row["scenario"]]):
+        rate = f"{row['per_second']:10.0f}" if "per_second" in row else " " * 10
+        print(f"{row['scenario']:10} {row['system']:10} {rate} {row['p50'] * 1e6:10.1f} {row['p99'] * 1e6:10.1f}")
+    ours = {row["scenario"]: row for row in rows if row["system"] == "congenial"}
+    hop = rows[0]["p50"]
+    if "two" in ours:
+        print(f"\nhandover between two: {ours['two']['p50'] / hop:.2f} raw hops")
+    for row in rows:
+        if row["scenario"] == "again" and row["system"] in CLIENTS and "again" in ours:
+            print(f"again: {row['p50'] / ours['again']['p50']:.0f} times faster than {row['system']}")
+
+
+if __name__ == "__main__":
+    main()
