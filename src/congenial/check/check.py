@@ -17,6 +17,7 @@ from congenial.check.explore import DEADLOCK, Explorer, Found, State
 from congenial.check.graph import Graph
 from congenial.check.movers import Movers, Situation
 from congenial.check.stepper import Action, IllegalStep, Stepper
+from congenial.check.symmetry import Symmetry
 from congenial.check.world import (
     ARGUMENT,
     ASK,
@@ -118,6 +119,7 @@ def check(
     suspicions: int = 0,
     timers: str = "free",
     reduce: bool = True,
+    symmetry: bool = False,
     limit: int = 10_000_000,
     options: Mapping[str, str] | None = None,
     progress: Progress | None = None,
@@ -139,19 +141,24 @@ def check(
         patient=parse_timers(timers),
     )
     at_least(1, limit, "limit")
-    return Inquiry(system, bounds, reduce, limit, progress).result()
+    return Inquiry(system, bounds, reduce, symmetry, limit, progress).result()
 
 
 class Inquiry:
     """One check, exploration by exploration."""
 
-    def __init__(self, system: System, bounds: Bounds, reduce: bool, limit: int, progress: Progress | None) -> None:
+    def __init__(
+        self, system: System, bounds: Bounds, reduce: bool, symmetry: bool, limit: int, progress: Progress | None
+    ) -> None:
         self.system = system
         self.bounds = bounds
         self.limit = limit
         self.progress = progress
         self.faultless = not (bounds.crashes or bounds.losses or bounds.duplicates or bounds.suspicions)
         self.reduce = reduce and self.faultless and not bounds.patient
+        self.symmetry = symmetry
+        if symmetry and system.spec.symmetry is None:
+            raise ConfigError(f"{system.name} does not say which of its processes are interchangeable (Spec.symmetry)")
         self.deadlocks = 0
         self.violations = 0
         self.starvation = 0
@@ -161,6 +168,9 @@ class Inquiry:
     def result(self) -> CheckResult:
         start = process_time()
         explorer = self.explore(self.bounds)
+        if explorer.faults and self.symmetry:  # with states renamed on the way there is no run to tell of
+            self.symmetry = False
+            explorer = self.explore(self.bounds)
         seconds = process_time() - start
         if explorer.faults:
             self._report(explorer, explorer.faults[0])
@@ -192,15 +202,12 @@ class Inquiry:
         """Explore, reduced if that may be, with the reduction verified."""
         world = World(self.system, bounds)
         if not (self.reduce if reduce is None else reduce):
-            explorer = Explorer(world, self.limit, None, self.progress)
-            explorer.run()
-            return explorer
+            return self._run(world, self.limit, None)
         exceptions: set[Situation] = set()
         limit = min(FIRST_LIMIT, self.limit)
         while True:
             movers = Movers(world, exceptions)
-            explorer = Explorer(world, limit, movers, self.progress)
-            explorer.run()
+            explorer = self._run(world, limit, movers)
             if explorer.faults:
                 return explorer  # what was found is a real run, whatever was left out
             failure = movers.failure()
@@ -211,12 +218,24 @@ class Inquiry:
             else:
                 limit = min(8 * limit, self.limit)
 
+    def _run(self, world: World, limit: int, movers: Movers | None) -> Explorer:
+        rule = self.system.spec.symmetry
+        symmetry = Symmetry(world, rule) if self.symmetry and rule is not None else None
+        explorer = Explorer(world, limit, movers, symmetry, self.progress)
+        explorer.run()
+        if symmetry is not None:
+            difference = symmetry.failure()
+            if difference:
+                raise ConfigError(f"{self.system.name} is not symmetric here: {difference}; leave --symmetry out")
+        return explorer
+
     # -- judging ---------------------------------------------------------------------------------------
 
     def _judge_graph(self, explorer: Explorer) -> None:
         graph = Graph(explorer.count, explorer.firsts, explorer.targets, explorer.labels)
         cycles = graph.cycles()
-        if cycles and self.reduce:  # what is fair can only be told with all steps in sight
+        if cycles and (self.reduce or self.symmetry):  # what is fair can only be told with all steps in sight
+            self.symmetry = False
             explorer = self.explore(self.bounds, reduce=False)
             graph = Graph(explorer.count, explorer.firsts, explorer.targets, explorer.labels)
             cycles = graph.cycles()

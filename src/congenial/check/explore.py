@@ -17,6 +17,7 @@ from librt.vecs import append, vec
 from mypy_extensions import i64
 
 from congenial.check.movers import Movers
+from congenial.check.symmetry import Symmetry
 from congenial.check.world import (
     ARGUMENT,
     ASK,
@@ -74,11 +75,13 @@ class Explorer:
         world: World,
         limit: int,
         movers: Movers | None = None,
+        symmetry: Symmetry | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self.world = world
         self.n: i64 = world.n
         self.movers = movers
+        self.symmetry = symmetry
         self.limit: i64 = limit
         self.progress = progress
         self.faults: list[Found] = []
@@ -164,6 +167,8 @@ class Explorer:
                 kind = ILLEGAL if self.is_illegal else SAFETY
                 self.faults.append(Found(kind, wrong, index, move, choice, self.early_count))
                 return
+            if self.symmetry is not None:
+                after = self.symmetry.canonical(after)
             target = self._find(after, index, move << 8 | choice)
             if self.is_new:
                 following.append(after)

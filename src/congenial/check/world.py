@@ -27,6 +27,7 @@ from congenial.kernel.state import durable_state, freeze, node_from, restore_dur
 # an event is kind | argument; the argument of a delivery is the packet
 KIND: Final = 40
 ARGUMENT: Final = (1 << KIND) - 1
+EVENT_BITS: Final = 44  # of a whole event
 DELIVER: Final = 0 << KIND
 ASK: Final = 1 << KIND  # index into the process's menu
 LEAVE: Final = 2 << KIND
@@ -161,12 +162,12 @@ class World:
             asks = self.bounds.askers is None or process in self.bounds.askers
             left = self.bounds.requests if asks else 0
             saved = durable_state(node)
-            processes.append(self._intern_state(process, ProcessState(freeze(node), left, (), -1, (), saved, ())))
+            processes.append(self.intern_state(process, ProcessState(freeze(node), left, (), -1, (), saved, ())))
         return (self.budget, 0, 0, *processes)
 
     # -- interning -------------------------------------------------------------------------------------
 
-    def _intern_state(self, owner: int, state: ProcessState) -> i64:
+    def intern_state(self, owner: int, state: ProcessState) -> i64:
         key = (owner, state.key())
         known = self._state_ids.get(key)
         if known is not None:
@@ -196,7 +197,7 @@ class World:
             events.append(TIMER | i64(timer))
         return events
 
-    def _intern_packet(self, src: i64, dst: i64, msg: Message) -> i64:
+    def intern_packet(self, src: i64, dst: i64, msg: Message) -> i64:
         key = (src, dst, msg)
         known = self._packet_ids.get(key)
         if known is not None:
@@ -213,7 +214,7 @@ class World:
 
     def steps(self, before: i64, event: i64) -> list[Step]:
         """What a process in a state can do on an event: one step, or one for each way to choose in it."""
-        key: int = before << 44 | event
+        key: int = before << EVENT_BITS | event
         known = self._steps.get(key)
         if known is not None:
             return known
@@ -230,6 +231,10 @@ class World:
         self._steps[key] = found
         return found
 
+    def known_steps(self) -> list[tuple[int, list[Step]]]:
+        """All steps computed so far, by state << EVENT_BITS | event."""
+        return list(self._steps.items())
+
     def _compute(self, before: i64, event: i64, out: Outbox) -> Step:
         state = self.states[before]
         owner = self.owners[before]
@@ -243,7 +248,7 @@ class World:
         step = Step(before, ())
         if kind == CRASH:
             step.left = group >= 0
-            step.after = self._intern_state(owner, ProcessState(None, left, (), -1, (), state.saved, ()))
+            step.after = self.intern_state(owner, ProcessState(None, left, (), -1, (), state.saved, ()))
             return step
         if kind == RECOVER:
             node = self.system.node(owner)
@@ -297,10 +302,10 @@ class World:
                 return step
             for receiver in range(self.n) if dst == EVERYONE else [dst]:
                 if receiver != owner:
-                    step.packets.append(self._intern_packet(owner, receiver, msg))
+                    step.packets.append(self.intern_packet(owner, receiver, msg))
         saved = durable_state(node) if out.saved else state.saved
         after = ProcessState(freeze(node), left, wants, group, tuple(sorted(timers)), saved, tuple(suspects))
-        step.after = self._intern_state(owner, after)
+        step.after = self.intern_state(owner, after)
         return step
 
     def _call(self, node: Node, kind: i64, argument: i64, wants: Groups, out: Outbox) -> None:

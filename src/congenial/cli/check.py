@@ -89,6 +89,7 @@ def command(
             suspicions=suspicions,
             timers=timers,
             reduce=reduce,
+            symmetry=symmetry,
             limit=limit,
             options=given,
             progress=lambda seen, pending: progress(seen),

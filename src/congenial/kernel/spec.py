@@ -71,6 +71,17 @@ class Option:
 
 
 @dataclass(frozen=True)
+class Interchangeable:
+    """Processes that an algorithm treats alike, all but the `fixed` ones. The checker needs to know where process
+    numbers are kept: `processes` names the attributes and message fields that hold them, alone or in collections,
+    `indexed` those that have a place for every process."""
+
+    fixed: tuple[int, ...] = ()
+    processes: tuple[str, ...] = ()
+    indexed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Spec:
     """What is claimed of an algorithm."""
 
@@ -86,6 +97,7 @@ class Spec:
     sync_delay: Law | None = None  # hops from one holder's exit to the next one's entry under load
     concurrency: str = "1"  # how many can be inside together
     options: tuple[Option, ...] = ()
+    symmetry: Interchangeable | None = None
     flaws: tuple[str, ...] = ()  # what is known to be wrong with it
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import Node
-from congenial.kernel.trace import Trace, TraceFile
+from congenial.kernel.trace import BEGIN, Event, Trace, TraceFile
 from congenial.sim.engine import Engine, SimulationFailed
 from congenial.sim.result import MEASURES, Result
 from congenial.sim.scenario import Scenario
@@ -73,6 +73,8 @@ def run_once(scenario: Scenario, seed: int, trace: str = "", progress: Progress 
     """One run. If it goes wrong it is run once more, which repeats it exactly, to see its last events."""
     recorder = TraceFile(trace) if trace else None
     engine = scenario.engine(seed, recorder, progress)
+    if recorder is not None:
+        recorder.record(_beginning(scenario, engine))
     start = process_time()
     failure: SimulationFailed | None = None
     try:
@@ -84,6 +86,14 @@ def run_once(scenario: Scenario, seed: int, trace: str = "", progress: Progress 
             recorder.close()
     result = _result(scenario, engine, seed, process_time() - start, failure)
     return result if result.ok else replace(result, trace=_last_events(scenario, seed))
+
+
+def _beginning(scenario: Scenario, engine: Engine) -> Event:
+    """The first line of a trace: what is needed to run it again."""
+    name = scenario.algorithm if isinstance(scenario.algorithm, str) else engine.system.name
+    fifo = scenario.keeps_order(engine.system)
+    about = {"algorithm": name, "nodes": scenario.nodes, "options": dict(scenario.options), "fifo": fifo}
+    return Event(0.0, BEGIN, -1, fields=dict(about))
 
 
 def _last_events(scenario: Scenario, seed: int) -> tuple[Any, ...]:

@@ -18,7 +18,7 @@ from congenial.kernel.message import Message
 from congenial.kernel.node import INSIDE, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
-from congenial.kernel.spec import Law, Option, Spec
+from congenial.kernel.spec import Interchangeable, Law, Option, Spec
 from congenial.parts.trees import Tree, build_tree
 from congenial.problems.mutex import MUTEX
 
@@ -32,6 +32,7 @@ SPEC = Spec(
     waiting=Law("0", "2*D"),
     sync_delay=Law("1", "D"),
     options=(Option("tree", "balanced", "star, line, balanced or random", build_tree),),
+    symmetry=Interchangeable(fixed=(0,), processes=("holder", "queue")),  # the leaves of a star
 )
 
 
