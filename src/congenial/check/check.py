@@ -178,6 +178,7 @@ class Inquiry:
             self._judge_graph(explorer)
         if self.counterexample is None and self.faultless and explorer.complete:
             self._concurrent_entry()
+            self._judge_waiting()
         return CheckResult(
             algorithm=self.system.name,
             nodes=self.system.n,
@@ -283,6 +284,22 @@ class Inquiry:
             kind = CONCURRENT_ENTRY if found.kind == DEADLOCK else found.kind
             text = found.text if found.kind != DEADLOCK else f"all ask for one group, nobody leaves, and {found.text}"
             self._report(explorer, Found(kind, text, found.index, found.move, found.choice, found.early))
+
+    def _judge_waiting(self) -> None:
+        """With one process asking, and nobody else: the longest chain of messages from its request to its entry."""
+        law = self.system.spec.waiting
+        if law is None or self.counterexample is not None:
+            return
+        most = law.most_for(self.system.sizes)
+        for process in range(self.system.n):
+            alone = Bounds(1, self.bounds.menus, self.bounds.fifo, leaving=False, askers=[process], count_hops=True)
+            explorer = self.explore(alone, reduce=False)
+            entries = [step for _, steps in explorer.world.known_steps() for step in steps if step.entered]
+            hops = max([step.hops for step in entries], default=0)
+            if hops > most:
+                text = f"process {process} waits for {hops} messages, one after the other; its spec says {law}"
+                self._report(explorer, Found(BOUND, text, explorer.terminal[0], -1, 0, 0))
+                return
 
     def _report(self, explorer: Explorer, found: Found) -> None:
         if found.kind == DEADLOCK:

@@ -64,6 +64,7 @@ class Bounds:
         patient: bool = False,
         leaving: bool = True,
         askers: list[int] | None = None,
+        count_hops: bool = False,
     ) -> None:
         self.requests = requests  # of each process
         self.menus = menus  # what each process may ask for, each time
@@ -75,6 +76,7 @@ class Bounds:
         self.patient = patient  # timers run out only when nothing else can happen
         self.leaving = leaving  # may processes leave?
         self.askers = askers  # who asks; None: everybody
+        self.count_hops = count_hops  # keep apart what took more messages, one after the other, to come about
 
 
 @final
@@ -90,6 +92,7 @@ class ProcessState:
         timers: tuple[int, ...],
         saved: object,
         suspects: tuple[int, ...],
+        hops: int = 0,
     ) -> None:
         self.node = node
         self.left = left  # requests the application may still make
@@ -98,9 +101,10 @@ class ProcessState:
         self.timers = timers
         self.saved = saved
         self.suspects = suspects
+        self.hops = hops  # the longest chain of messages that led to it, if they are counted
 
     def key(self) -> object:
-        return (self.node, self.left, self.wants, self.group, self.timers, self.saved, self.suspects)
+        return (self.node, self.left, self.wants, self.group, self.timers, self.saved, self.suspects, self.hops)
 
 
 @final
@@ -114,6 +118,7 @@ class Step:
         self.entered = False
         self.group = -1
         self.fence = 0
+        self.hops = 0
         self.left = False
         self.error = ""
         self.unasked = ""  # an entry that was not asked for
@@ -143,6 +148,7 @@ class World:
         self.sources = vec[i64]()
         self.destinations = vec[i64]()
         self.order_keys = vec[i64]()  # packets under way are kept sorted by it
+        self.hops = vec[i64]()
         self._packet_ids: dict[object, int] = {}
         # steps
         self._steps: dict[int, list[Step]] = {}
@@ -197,8 +203,8 @@ class World:
             events.append(TIMER | i64(timer))
         return events
 
-    def intern_packet(self, src: i64, dst: i64, msg: Message) -> i64:
-        key = (src, dst, msg)
+    def intern_packet(self, src: i64, dst: i64, msg: Message, hops: int = 0) -> i64:
+        key = (src, dst, msg, hops)
         known = self._packet_ids.get(key)
         if known is not None:
             return known
@@ -207,6 +213,7 @@ class World:
         self.messages.append(msg)
         self.sources = append(self.sources, src)
         self.destinations = append(self.destinations, dst)
+        self.hops = append(self.hops, i64(hops))
         self.order_keys = append(self.order_keys, src * self.n + dst if self.fifo else number)
         return number
 
@@ -246,6 +253,7 @@ class World:
         timers = list(state.timers)
         suspects = list(state.suspects)
         step = Step(before, ())
+        step.hops = max(state.hops, self.hops[argument]) if kind == DELIVER else state.hops
         if kind == CRASH:
             step.left = group >= 0
             step.after = self.intern_state(owner, ProcessState(None, left, (), -1, (), state.saved, ()))
@@ -302,9 +310,10 @@ class World:
                 return step
             for receiver in range(self.n) if dst == EVERYONE else [dst]:
                 if receiver != owner:
-                    step.packets.append(self.intern_packet(owner, receiver, msg))
+                    hops = step.hops + 1 if self.bounds.count_hops else 0
+                    step.packets.append(self.intern_packet(owner, receiver, msg, hops))
         saved = durable_state(node) if out.saved else state.saved
-        after = ProcessState(freeze(node), left, wants, group, tuple(sorted(timers)), saved, tuple(suspects))
+        after = ProcessState(freeze(node), left, wants, group, tuple(sorted(timers)), saved, tuple(suspects), step.hops)
         step.after = self.intern_state(owner, after)
         return step
 
