@@ -6,14 +6,15 @@ Everything runs on this machine, over loopback: three nodes of Congenial (eight 
 Congenial the processes are the nodes), and one server each of the others, with its data in a temporary folder, started
 and stopped by this script. A server that is not installed is left out with a message; --install gets it by apt-get.
 
-How the others are used: redis-py's Lock, polling every millisecond instead of its usual 100 ms; etcd's lock service over
-its HTTP gateway; kazoo's Lock, and its ReadLock and WriteLock. Redis and etcd have no shared locks, and none of the
-three has groups: there an exclusive lock takes their place.
+How the others are used: redis-py's Lock, polling every millisecond instead of its usual 100 ms; etcd's lock service
+over its HTTP gateway; kazoo's Lock, and its ReadLock and WriteLock. Redis and etcd have no shared locks, and none of
+the three has groups: there an exclusive lock takes their place.
 
 The scenarios: `fresh`, a lock that somebody else was the last to hold; `again`, the same lock by its last holder;
-`two` and `eight`, processes competing for one lock, the handover from one's release to the next one's entry; `readers`,
-eight processes that read nine times out of ten, and `groups`, eight processes and four groups drawn with skew, both
-holding for a millisecond, the time to wait. The raw hop is one message from process to process, with asyncio alone.
+`two` and `eight`, processes competing for one lock, the handover from one's release to the next one's entry;
+`readers`, eight processes that read nine times out of ten, and `groups`, eight processes and four groups drawn with
+skew: the time to wait. Where processes compete they hold for two milliseconds, so that the others have asked when they
+leave. The raw hop is one message between two tasks of two processes, with asyncio alone, at the same pace.
 """
 
 from __future__ import annotations
@@ -27,18 +28,21 @@ import json
 import random
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 SCENARIOS = {"fresh": 1, "again": 1, "two": 2, "eight": 8, "readers": 8, "groups": 8}  # processes that compete
 PACKAGES = {"redis": ("redis-server",), "etcd": ("etcd-server",), "zookeeper": ("zookeeper",)}
 SYSTEMS = ("congenial", "redis", "etcd", "zookeeper")
-HOLD = 0.001
+HOLD = 0.002  # seconds (uvloop's timers count milliseconds), so that the others have asked when the holder leaves
+HOPS = 1000
 GROUPS, WEIGHTS = ("red", "green", "blue", "white"), (8, 4, 2, 1)
 
 Span = tuple[float, float, float]  # asked, entered, left
@@ -55,7 +59,7 @@ def wanted(scenario: str, turn: int, rng: random.Random) -> tuple[str, str, str,
         return "catalogue", "shared" if rng.random() < 0.9 else "exclusive", "", HOLD
     if scenario == "groups":
         return "jukebox", "group", rng.choices(GROUPS, WEIGHTS)[0], HOLD
-    return "x", "exclusive", "", 0.0
+    return "x", "exclusive", "", HOLD if scenario in ("two", "eight") else 0.0
 
 
 def say(what: Any) -> None:
@@ -193,46 +197,47 @@ def work(text: str) -> None:
 # -- the raw hop -------------------------------------------------------------------------------------------------
 
 
-class Ball(asyncio.Protocol):
-    """Throws back what it gets; the thrower keeps the time."""
+class Catcher(asyncio.Protocol):
+    """Notes when each message arrives; a task that waits for it is woken, as a lock's is."""
 
-    def __init__(self, throws: int) -> None:
-        self.throws = throws
-        self.times: list[float] = []
-        self.done = asyncio.get_running_loop().create_future()
+    def __init__(self) -> None:
+        self.caught: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: Any) -> None:
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.transport = transport
-        if self.throws:
-            self.thrown = time.perf_counter()
-            transport.write(b"x" * 40)
 
     def data_received(self, data: bytes) -> None:
-        if self.throws:
-            now = time.perf_counter()
-            self.times.append((now - self.thrown) / 2)
-            if len(self.times) == self.throws:
-                self.done.set_result(None)
-                return
-            self.thrown = now
-        self.transport.write(data)
-
-    def connection_lost(self, error: Exception | None) -> None:
-        if not self.done.done():
-            self.done.set_result(None)
+        if not self.caught.done():
+            self.caught.set_result(data)
 
 
 async def raw_worker(job: dict[str, Any]) -> None:
+    """Two processes throw a ball, each holding it for a while; the clock is the same for both."""
     loop = asyncio.get_running_loop()
+    ends: asyncio.Queue[Catcher] = asyncio.Queue()
+
+    def made() -> Catcher:
+        ends.put_nowait(Catcher())
+        return ends._queue[-1]  # type: ignore[attr-defined, no-any-return]
+
     if job["active"]:
-        _, ball = await loop.create_connection(lambda: Ball(10_000), "127.0.0.1", job["port"])
-        await ball.done
-        say(ball.times)
+        await loop.create_connection(made, "127.0.0.1", job["port"])
     else:
-        await loop.create_server(lambda: Ball(0), "127.0.0.1", job["port"])
+        await loop.create_server(made, "127.0.0.1", job["port"])
         say("ready")
-        await loop.run_in_executor(None, hear)
+    end = await ends.get()
+    times: list[float] = []
+    if job["active"]:
+        end.transport.write(struct.pack("d", time.perf_counter()) + b"x" * 40)
+    while len(times) < HOPS:
+        data = await end.caught
+        times.append(time.perf_counter() - struct.unpack("d", data[:8])[0])
+        end.caught = loop.create_future()
+        await asyncio.sleep(HOLD)
+        end.transport.write(struct.pack("d", time.perf_counter()) + b"x" * 40)
+    say(times)
+    await asyncio.sleep(0.1)
 
 
 # -- the servers -------------------------------------------------------------------------------------------------
@@ -272,9 +277,10 @@ def server_command(system: str, port: int, folder: str) -> list[str]:
         return ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
     if system == "etcd":
         mine, peers = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{free_port()}"
+        alone = f"default={peers}"
         return [
             "etcd", "--data-dir", f"{folder}/data", "--listen-client-urls", mine, "--advertise-client-urls", mine,
-            "--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers, "--initial-cluster", f"default={peers}",
+            "--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers, "--initial-cluster", alone,
         ]  # fmt: skip
     config = Path(folder) / "zoo.cfg"
     config.write_text(
@@ -356,7 +362,7 @@ def times_of(scenario: str, spans: list[list[Span]]) -> list[float]:
         return [left - asked for asked, _, left in spans[0]]
     if scenario in ("two", "eight"):
         turns = sorted([(entered, left, who) for who, mine in enumerate(spans) for _, entered, left in mine])
-        pairs = zip(turns, turns[1:], strict=False)
+        pairs = pairwise(turns)
         return [later[0] - earlier[1] for earlier, later in pairs if earlier[2] != later[2]]
     return [entered - asked for mine in spans for asked, entered, _ in mine]
 

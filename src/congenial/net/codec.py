@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import is_dataclass
 from hashlib import blake2b
 from operator import attrgetter
@@ -131,15 +131,15 @@ class FrameReader:
         self.rest = b""  # of a frame that has not arrived in full
         self.longest = LONGEST_GREETING
 
-    def feed(self, data: bytes) -> Iterator[Frame]:
+    def feed(self, data: bytes) -> list[Frame]:
         """The frames that are complete with `data`."""
         if self.rest:
             data = self.rest + data
-            self.rest = b""
         view = memoryview(data)
         start, end = 0, len(data)
+        frames: list[Frame] = []
         while end - start >= HEADER:
-            head = int.from_bytes(view[start : start + HEADER], "big")
+            head = int.from_bytes(data[start : start + HEADER], "big")
             if head >> 24 != VERSION:
                 raise ProtocolError(f"speaks version {head >> 24} of the protocol; this is version {VERSION}")
             size = head & 0xFFFFFF
@@ -148,9 +148,10 @@ class FrameReader:
             stop = start + HEADER + size
             if stop > end:
                 break
-            yield decode_frame(view[start + HEADER : stop])
+            frames.append(decode_frame(view[start + HEADER : stop]))
             start = stop
-        self.rest = data[start:] if start else data
+        self.rest = data[start:]
+        return frames
 
 
 # -- the messages of an algorithm ------------------------------------------------------------------------------

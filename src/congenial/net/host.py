@@ -12,6 +12,7 @@ import logging
 import random
 import socket
 import ssl
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +24,7 @@ from congenial.net.codec import Bye, Frame, Hello, Nudge, Query, Report, View, V
 from congenial.net.config import ClusterConfig, address
 from congenial.net.door import ALONE, LAST_NUDGE, Door, Want
 from congenial.net.errors import ClusterDegraded, ProtocolError
-from congenial.net.link import ACK_DELAY, Connection, Link
+from congenial.net.link import Connection, Link
 from congenial.net.logs import log
 from congenial.net.names import LONGEST_KEY, first_holder, shown
 from congenial.net.roster import FENCE_BITS, Roster, new_incarnation
@@ -66,7 +67,6 @@ class Host:
         self.doors: dict[str, Door] = {}
         self.connections: set[Connection] = set()
         self.unwritten: list[Link] = []  # links with something to write at the end of this event
-        self.unacknowledged: list[Link] = []
         self.server: asyncio.Server | None = None
         self.tasks: list[asyncio.Task[None]] = []
         self.opened = asyncio.Event()
@@ -178,13 +178,16 @@ class Host:
                 for link in self.links:
                     link.heard_at += late
             self.ticked_at = now
-            if now - beat_at >= timing.heartbeat:
+            beat = now - beat_at >= timing.heartbeat
+            if beat:
                 beat_at = now
-                for link in self.links:
-                    if link.connection is not None:
-                        link.acknowledge()
             for link in self.links:
-                if now - link.heard_at > timing.suspect_after:
+                if link.connection is not None and (beat or link.told < link.received):
+                    link.acknowledge()
+                if link.heard:
+                    link.heard = False
+                    link.heard_at = now
+                elif now - link.heard_at > timing.suspect_after:
                     self._silent(link)
             self._fail_hopeless(now)
             self._nudge(now)
@@ -268,8 +271,6 @@ class Host:
             if new:
                 del self.doors[key]
             raise
-        if self.crowded:
-            self._check_room()
 
     def flush(self) -> None:
         unwritten = self.unwritten
@@ -280,12 +281,9 @@ class Host:
 
     def waited(self, seconds: float) -> None:
         self.waits_total += seconds
-        slot = 0
-        while slot < len(BUCKETS) and seconds > BUCKETS[slot]:
-            slot += 1
-        self.waits[slot] += 1
+        self.waits[bisect_left(BUCKETS, seconds)] += 1
 
-    def _check_room(self) -> None:
+    def check_room(self) -> None:
         """Go on once the links have drained."""
         if all([link.roomy for link in self.links]):
             self.crowded = False
@@ -343,40 +341,25 @@ class Host:
         link.refusal = ""
         return link
 
-    def attached(self, link: Link, sure: bool) -> None:
-        """A connection to the peer stands. `sure`: the peer knows that, too."""
+    def attached(self, link: Link) -> None:
+        """There is a connection to the peer."""
         log(logging.DEBUG, "link.up", node=self.name, peer=link.name, resent=len(link.kept))
         if self.roster.pinned:
             link.post(View(self.roster.view))
-        if sure:
-            self.met(link)
 
     def met(self, link: Link) -> None:
+        """The peer and we know each other."""
         if not self.roster.met[link.peer] and self.roster.meet(link.peer):
             for other in self.links:
                 other.post(View(self.roster.view))
             self._check_open()
 
-    def heard_from(self, link: Link) -> None:
+    def heard_again(self, link: Link) -> None:
+        """A peer that was away gives a sign of life."""
+        link.away = False
         link.heard_at = self.now()
-        if link.away and link.connection is not None:
-            link.away = False
-            log(logging.INFO, "peer.back", node=self.name, peer=link.name)
-            self._tell_nodes(link, suspect=False)
-        if self.crowded:
-            self._check_room()
-
-    def acknowledge_soon(self, link: Link) -> None:
-        if not self.unacknowledged:
-            self.loop.call_later(ACK_DELAY, self._acknowledge)
-        self.unacknowledged.append(link)
-
-    def _acknowledge(self) -> None:
-        links, self.unacknowledged = self.unacknowledged, []
-        for link in links:
-            if link.told < link.received:
-                link.acknowledge()
-        self.flush()
+        log(logging.INFO, "peer.back", node=self.name, peer=link.name)
+        self._tell_nodes(link, suspect=False)
 
     def on_control(self, link: Link, frame: Frame) -> None:
         if isinstance(frame, View):

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from congenial.net.host import Host
 
 FULL = 10_000  # messages not acknowledged, above which no new work is begun
-ACK_EVERY = 64  # messages received, or after a moment
-ACK_DELAY = 0.02
+ACK_EVERY = 64  # messages received, or with the host's next tick
 HANDSHAKE = 5.0  # seconds in which a connection must say who it is
 
 
@@ -55,7 +54,8 @@ class Link:
         self.connection: Connection | None = None
         self.outgoing: list[bytes] = []  # written at the end of the step
         self.refusal = ""  # why the peer and we do not talk
-        self.heard_at = host.now()  # when it last gave a sign of life
+        self.heard = False  # it has given a sign of life since the last tick
+        self.heard_at = host.now()  # the last tick at which it had
         self.away = False  # it has been silent for too long, has left, or is not the one we knew
         self.changed_at = self.heard_at  # when `away` last changed
         self.connections = 0
@@ -108,19 +108,20 @@ class Link:
     # -- receiving -------------------------------------------------------------------------------------
 
     def on_frame(self, frame: Frame) -> None:
+        self.heard = True
+        if self.away:
+            self.host.heard_again(self)
         if type(frame) is Data:
-            self._on_ack(frame.received)
+            if frame.received > self.acked:
+                self._on_ack(frame.received)
             if frame.number <= self.received:
                 return  # sent again, and had already
             if frame.number != self.received + 1:
                 raise ProtocolError(f"message {frame.number} came where {self.received + 1} was due")
             self.host.deliver(self, frame.lock, frame.body)
             self.received += 1
-            pending = self.received - self.told
-            if pending >= ACK_EVERY:
+            if self.received - self.told >= ACK_EVERY:
                 self.acknowledge()
-            elif pending == 1:
-                self.host.acknowledge_soon(self)
         elif type(frame) is Ack:
             self._on_ack(frame.received)
         else:
@@ -136,6 +137,8 @@ class Link:
         while self.acked < received:
             self.kept.popleft()
             self.acked += 1
+        if self.host.crowded:
+            self.host.check_room()
 
     # -- connections -----------------------------------------------------------------------------------
 
@@ -168,7 +171,7 @@ class Connection(asyncio.Protocol):
         self.link = link  # None: we were called, and do not know yet by whom
         self.calling = link is not None
         self.greeted = False  # the peer's hello has come, and was good
-        self.sure = self.calling  # the peer has had ours
+        self.sure = False  # and the peer has had ours
         self.reader = FrameReader()
         self.closed: asyncio.Future[None] = host.loop.create_future()
         self.transport: asyncio.Transport | None = None
@@ -184,31 +187,32 @@ class Connection(asyncio.Protocol):
             self.write(encode_frame(self.host.hello(self.link)))
 
     def data_received(self, data: bytes) -> None:
-        link = self.link
         try:
             for frame in self.reader.feed(data):
                 if self.transport is None:
-                    return  # closed while we were at it
-                if self.greeted:
-                    assert link is not None
-                    if not self.sure:
-                        self.sure = True
-                        self.host.met(link)
-                    link.on_frame(frame)
+                    break  # closed while we were at it
+                if self.sure and self.link is not None:
+                    self.link.on_frame(frame)
                 else:
-                    self._on_greeting(frame)
-                    link = self.link
+                    self._on_early_frame(frame)
         except ProtocolError as error:
             self.refuse(str(error))
-        finally:
-            if self.greeted and link is not None:
-                self.host.heard_from(link)
+        if self.host.unwritten:
             self.host.flush()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._forget()
 
     # -- greeting --------------------------------------------------------------------------------------
+
+    def _on_early_frame(self, frame: Frame) -> None:
+        """The first frame is a greeting; the second tells the one called that its own has arrived."""
+        if not self.greeted:
+            self._on_greeting(frame)
+        elif self.link is not None:
+            self.sure = True
+            self.host.met(self.link)
+            self.link.on_frame(frame)
 
     def _on_greeting(self, frame: Frame) -> None:
         if type(frame) is Bye:
@@ -226,9 +230,11 @@ class Connection(asyncio.Protocol):
         self.reader.longest = LONGEST_FRAME
         self.greeted = True
         link.attach(self, frame)
+        self.host.attached(link)
         if self.calling:
+            self.sure = True
             link.acknowledge()
-        self.host.attached(link, sure=self.calling)
+            self.host.met(link)
 
     def certified(self) -> tuple[str, ...] | None:
         """The names in the peer's certificate; None without TLS."""
