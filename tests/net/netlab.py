@@ -86,6 +86,7 @@ class Cable:
         self.cuts = 0
         self.longest = 0  # bytes after which a connection is cut; 0: never
         self.down = False
+        self.delay = 0.0  # seconds that everything takes on its way
         self.writers: set[asyncio.StreamWriter] = set()
         self.tasks: set[asyncio.Task[None]] = set()
         self.server: asyncio.Server | None = None
@@ -137,6 +138,8 @@ class Cable:
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, budget: list[int]) -> None:
         with contextlib.suppress(ConnectionError):
             while data := await reader.read(4096):
+                if self.delay:
+                    await asyncio.sleep(self.delay)
                 part = data[: budget[0]]
                 budget[0] -= len(part)
                 writer.write(part)

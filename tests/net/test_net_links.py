@@ -91,6 +91,22 @@ def test_locks_work_on_through_cut_connections() -> None:
     asyncio.run(story())
 
 
+def test_a_slow_link_is_only_slow() -> None:
+    async def story() -> None:
+        async with cabled_clusters(3) as (members, cables):
+            async with members[2].mutex("x", timeout=10):
+                pass
+            for cable in cables:
+                cable.delay = 0.05
+            for member in (members[0], members[2], members[1]):
+                start = asyncio.get_running_loop().time()
+                async with member.mutex("x", timeout=10):
+                    assert asyncio.get_running_loop().time() - start >= 0.1  # the request's way and the token's
+            assert not [link for member in members for link in member._host.links if link.away]
+
+    asyncio.run(story())
+
+
 def test_a_full_link_holds_back_new_work_until_it_drains() -> None:
     async def story() -> None:
         patient = replace(QUICK, suspect_after=20.0, heartbeat=0.05)

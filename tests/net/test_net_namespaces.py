@@ -1,0 +1,168 @@
+"""Real cables, as far as one machine has them: nodes in network namespaces of their own, joined by a bridge.
+
+Needs root and Linux network namespaces. Where the kernel refuses them these tests are skipped with a loud message, and
+fail if the environment variable CI is set: there, not having tested would pass for having tested.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from netlab import answers
+
+from congenial.net.errors import ClusterDegraded
+from congenial.net.service import Client
+
+NODES = "abc"
+
+
+def ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True, capture_output=True, text=True, timeout=20)
+
+
+class Rack:
+    """Three nodes, each in its namespace, and a bridge between them in a fourth."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.tag = f"cg{os.getpid()}"
+        self.processes: list[subprocess.Popen[bytes]] = []
+
+    def space(self, name: str) -> str:
+        return f"{self.tag}-{name}"
+
+    def build(self) -> None:
+        hub = self.space("hub")
+        for name in ("hub", *NODES):
+            ip("netns", "add", self.space(name))
+            ip("-n", self.space(name), "link", "set", "lo", "up")
+        ip("-n", hub, "link", "add", "bridge", "type", "bridge")
+        ip("-n", hub, "link", "set", "bridge", "up")
+        for number, name in enumerate(NODES, 1):
+            ip(
+                "-n",
+                hub,
+                "link",
+                "add",
+                f"to-{name}",
+                "type",
+                "veth",
+                "peer",
+                "name",
+                "eth0",
+                "netns",
+                self.space(name),
+            )
+            ip("-n", hub, "link", "set", f"to-{name}", "master", "bridge", "up")
+            ip("-n", self.space(name), "address", "add", f"10.77.0.{number}/24", "dev", "eth0")
+            ip("-n", self.space(name), "link", "set", "eth0", "up")
+        nodes = [f'{name} = "10.77.0.{number}:7101"' for number, name in enumerate(NODES, 1)]
+        timing = ["[timing]", "heartbeat = 0.1", "suspect_after = 0.7", "reconnect_most = 0.1"]
+        (self.folder / "cluster.toml").write_text("\n".join(["insecure = true", "[nodes]", *nodes, *timing]))
+
+    def start(self) -> None:
+        for name in NODES:
+            command = [sys.executable, "-m", "congenial", "node", "--name", name, "--socket", str(self.socket(name))]
+            words = ["ip", "netns", "exec", self.space(name), *command]
+            with open(self.folder / f"{name}.log", "wb") as log:
+                self.processes.append(subprocess.Popen(words, cwd=self.folder, stdout=log, stderr=log))
+        deadline = time.monotonic() + 30
+        while not all(answers(self.socket(name)) for name in NODES):
+            assert time.monotonic() < deadline, [path.read_text() for path in self.folder.glob("*.log")]
+            time.sleep(0.05)
+
+    def socket(self, name: str) -> Path:
+        return self.folder / f"{name}.sock"
+
+    def cable(self, name: str, state: str) -> None:
+        ip("-n", self.space("hub"), "link", "set", f"to-{name}", state)
+
+    def delay(self, name: str, milliseconds: int) -> None:
+        words = ["tc", "-n", self.space("hub"), "qdisc", "add", "dev", f"to-{name}", "root", "netem"]
+        subprocess.run([*words, "delay", f"{milliseconds}ms"], check=True, capture_output=True, text=True)
+
+    def tear_down(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.wait()
+        for name in ("hub", *NODES):
+            subprocess.run(["ip", "netns", "delete", self.space(name)], capture_output=True)
+
+
+def refused(what: str, error: Exception) -> None:
+    told = f"NETWORK NAMESPACES NOT TESTED: {what} is refused here: {getattr(error, 'stderr', '') or error}"
+    if os.environ.get("CI"):
+        pytest.fail(told)
+    warnings.warn(told, stacklevel=2)
+    pytest.skip(told)
+
+
+@pytest.fixture
+def rack(tmp_path: Path) -> Iterator[Rack]:
+    made = Rack(tmp_path)
+    try:
+        try:
+            made.build()
+        except (subprocess.CalledProcessError, FileNotFoundError) as error:
+            refused("a network namespace", error)
+        yield made
+    finally:
+        made.tear_down()
+
+
+def test_a_cut_cable_is_noticed_and_mended(rack: Rack) -> None:
+    async def story() -> None:
+        async with Client(rack.socket("a")) as a, Client(rack.socket("b")) as b, Client(rack.socket("c")) as c:
+            held = await c.mutex("x", timeout=20).acquire()
+            rack.cable("c", "down")
+            with pytest.raises(ClusterDegraded, match="'c' is away"):
+                await a.mutex("x", timeout=20).acquire()
+            told = await b.status_of_all()
+            assert told["c"] is None
+            assert told["b"]["links"]["c"]["state"] == "away"  # type: ignore[index]
+            rack.cable("c", "up")
+            waiting = asyncio.create_task(b.mutex("x", timeout=20).acquire())
+            deadline = time.monotonic() + 20
+            while (await a.status_of_all())["c"] is None:
+                assert time.monotonic() < deadline, "c does not come back"
+                await asyncio.sleep(0.1)
+            assert not waiting.done() or waiting.exception()  # it may have been told that c is away before it was back
+            if waiting.done():
+                waiting = asyncio.create_task(b.mutex("x", timeout=20).acquire())
+            held.release()
+            later = await waiting
+            assert later.fence > held.fence
+            later.release()
+
+    rack.start()
+    asyncio.run(asyncio.wait_for(story(), 90))
+
+
+def test_a_slow_link_is_only_slow(rack: Rack) -> None:
+    async def story() -> None:
+        async with Client(rack.socket("a")) as a, Client(rack.socket("c")) as c:
+            for _ in range(3):
+                async with c.mutex("x", timeout=20):
+                    pass
+                start = time.monotonic()
+                async with a.mutex("x", timeout=20):
+                    assert (
+                        time.monotonic() - start > 0.05
+                    )  # the request goes to c without delay, the token comes with it
+            assert all(status is not None for status in (await a.status_of_all()).values())
+
+    try:
+        for name in NODES:
+            rack.delay(name, 60)
+    except (subprocess.CalledProcessError, FileNotFoundError) as error:
+        refused("a slow link (tc netem)", error)
+    rack.start()
+    asyncio.run(asyncio.wait_for(story(), 90))
