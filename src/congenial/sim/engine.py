@@ -59,7 +59,8 @@ class SimulationFailed(CongenialError):
     """A run was stopped: something forbidden happened, or a node raised. `cause` is the error itself."""
 
     def __init__(self, cause: Exception, time: float, process: int) -> None:
-        super().__init__(f"{cause} (at time {time:.6g}, in a step of process {process})")
+        what = str(cause) if isinstance(cause, CongenialError) else f"{type(cause).__name__}: {cause}"
+        super().__init__(f"{what} (at time {time:.6g}, in a step of process {process})")
         self.cause = cause
         self.time = time
         self.process = process

@@ -72,7 +72,7 @@ def run(
 def run_once(scenario: Scenario, seed: int, trace: str = "", progress: Progress | None = None) -> Result:
     """One run. If it goes wrong it is run once more, which repeats it exactly, to see its last events."""
     recorder = TraceFile(trace) if trace else None
-    engine = scenario.engine(seed, recorder, progress)
+    engine = scenario.engine(seed, recorder, progress or _listen)
     if recorder is not None:
         recorder.record(_beginning(scenario, engine))
     start = process_time()
@@ -86,6 +86,10 @@ def run_once(scenario: Scenario, seed: int, trace: str = "", progress: Progress 
             recorder.close()
     result = _result(scenario, engine, seed, process_time() - start, failure)
     return result if result.ok else replace(result, trace=_last_events(scenario, seed))
+
+
+def _listen(entries: int) -> None:
+    """Compiled code notices Ctrl-C only when it calls interpreted code."""
 
 
 def _beginning(scenario: Scenario, engine: Engine) -> Event:
