@@ -16,6 +16,9 @@ else of its own accord, must do on an owed message what it did on it then, and w
 in `now`. If all that holds, a late delivery can be told from an early one by nobody, which is what was to be shown:
 for a run with late messages, move the first of them to the front; the outcome is a run with less to move, whose
 events at the receiver, by induction, were observed and so were verified against the shadow.
+
+Two orders can still be told, so they must not change: on a FIFO channel, that of what a process sends on an owed
+message and what it sends meanwhile; and, where several can be inside together, that of entries with fences.
 """
 
 from __future__ import annotations
@@ -40,11 +43,13 @@ class Movers:
     def __init__(self, world: World, exceptions: set[Situation]) -> None:
         self.world = world
         self.exceptions = exceptions  # not to be delivered at once
+        self._company = world.system.problem.admits(1, 0, 0)
         self._early: dict[int, bool] = {}
         self._observed: set[int] = set()
         self._events: dict[int, list[i64]] = {}  # what happened to a process in each of its states
-        self._seen: set[tuple[int, int, Owed]] = set()
-        self._pending: list[list[tuple[int, int, Owed]]] = []
+        self._seen: set[tuple[int, int, Owed, int]] = set()
+        self._pending: list[list[tuple[int, int, Owed, int]]] = []
+        self._least_owing = 0
         self._most_sent: dict[int, int] = {}
 
     def situation(self, local: i64, packet: i64) -> Situation:
@@ -60,6 +65,8 @@ class Movers:
         if known is None:
             steps = self.world.steps(local, DELIVER | packet)
             known = self.situation(local, packet) not in self.exceptions and len(steps) == 1
+            if self._company and steps[0].entered and steps[0].fence:
+                known = False  # fences must grow from entry to entry, so the order of entries tells
             self._early[key] = known
         return known
 
@@ -77,28 +84,38 @@ class Movers:
         self._seen = set()
         self._pending = [[] for _ in range(MOST_OWED + 2)]
         for now in self._events:
-            self._add(now, now, ())
-        for owing in range(MOST_OWED + 2):  # with few messages owed first: that tells best which one is to blame
-            for now, shadow, owed in self._pending[owing]:
-                if owing > MOST_OWED or len(self._seen) > MOST_SHADOWS or not self._check(now, shadow, owed):
-                    for _, situation, _ in owed:
-                        blame[situation] = blame.get(situation, 0) + 1
-                    if sum(blame.values()) > ENOUGH_BLAME:
-                        break
-            if blame:
-                return max(blame, key=lambda situation: (blame[situation], situation))
-        return None
+            self._add(now, now, (), 0)
+        most = len(self._seen) + MOST_SHADOWS
+        done = [0] * len(self._pending)
+        owing = 0
+        while owing < len(done):  # with few messages owed first: that tells best which one is to blame
+            if done[owing] == len(self._pending[owing]):
+                if blame:
+                    break
+                owing += 1
+                continue
+            now, shadow, owed, fence = self._pending[owing][done[owing]]
+            done[owing] += 1
+            self._least_owing = owing
+            if owing > MOST_OWED or (owing > 0 and len(self._seen) > most) or not self._check(now, shadow, owed, fence):
+                for debt in owed:
+                    blame[debt[1]] = blame.get(debt[1], 0) + 1
+                if sum(blame.values()) > ENOUGH_BLAME:
+                    break
+            owing = self._least_owing
+        return max(blame, key=lambda situation: (blame[situation], situation)) if blame else None
 
-    def _add(self, now: int, shadow: int, owed: Owed) -> None:
-        entry = (now, shadow, owed)
+    def _add(self, now: int, shadow: int, owed: Owed, fence: int) -> None:
+        entry = (now, shadow, owed, fence)
         if entry not in self._seen:
             self._seen.add(entry)
-            self._pending[min(len(owed), MOST_OWED + 1)].append(entry)
+            owing = min(len(owed), MOST_OWED + 1)
+            self._pending[owing].append(entry)
+            self._least_owing = min(self._least_owing, owing)
 
-    def _check(self, now: int, shadow: int, owed: Owed) -> bool:
+    def _check(self, now: int, shadow: int, owed: Owed, fence: int) -> bool:
+        """Can nobody tell the shadow from `now`? `fence` is that of the entry which `now` is ahead of its shadow."""
         world = self.world
-        if not owed and shadow != now:
-            return False
         events = self._events.get(now, [])
         for event in world.own_events[shadow]:
             if event not in events and event not in world.own_events[now]:
@@ -106,22 +123,36 @@ class Movers:
         for event in events:
             observed = world.steps(now, event)
             if event < ASK and self.is_early(now, event):
-                self._owe(observed[0], shadow, owed, event, self.situation(now, event))
+                self._owe(observed[0], shadow, owed, event, self.situation(now, event), fence)
             if self._must_wait(event, shadow, owed):
                 continue
             steps = world.steps(shadow, event)
             if not same(steps, observed):
                 return False
             for step, original in zip(steps, observed, strict=True):
-                self._add(original.after, step.after, owed)
+                if self._overtakes(step, owed, -1):
+                    return False
+                ahead = original.fence if original.entered else fence
+                if ahead and not step.entered and self._company:
+                    return False  # the order of entries tells, where there can be others inside
+                if step.entered and step.fence != ahead:
+                    return False
+                self._add(original.after, step.after, owed, 0 if step.entered else ahead)
         for position in range(len(owed)):
             packet, _, sent = owed[position]
             if self._must_wait(packet, shadow, owed[:position]):
                 continue
             steps = world.steps(shadow, DELIVER | i64(packet))
-            if len(steps) != 1 or steps[0].error or steps[0].unasked or tuple(steps[0].packets) != sent:
+            step = steps[0]
+            if len(steps) != 1 or step.error or step.unasked or tuple(step.packets) != sent:
                 return False
-            self._add(now, steps[0].after, owed[:position] + owed[position + 1 :])
+            if self._overtakes(step, owed, position) or (step.entered and step.fence != fence):
+                return False
+            rest = owed[:position] + owed[position + 1 :]
+            if rest:
+                self._add(now, step.after, rest, 0 if step.entered else fence)
+            elif step.after != now:
+                return False
         return True
 
     def _must_wait(self, event: i64, shadow: int, owed: Owed) -> bool:
@@ -132,14 +163,26 @@ class Movers:
             return event not in world.own_events[shadow]
         return world.fifo and any([world.sources[debt[0]] == world.sources[event] for debt in owed])
 
-    def _owe(self, step: Step, shadow: int, owed: Owed, packet: int, situation: Situation) -> None:
+    def _overtakes(self, step: Step, owed: Owed, position: int) -> bool:
+        """Does what a step sends get ahead, on a FIFO channel, of what was sent on the early delivery of a message still
+        owed (other than that at `position`, which the step is about)?"""
+        world = self.world
+        if not world.fifo or not step.packets:
+            return False
+        receivers = [world.destinations[packet] for packet in step.packets]
+        for other in range(len(owed)):
+            if other != position and any([world.destinations[packet] in receivers for packet in owed[other][2]]):
+                return True
+        return False
+
+    def _owe(self, step: Step, shadow: int, owed: Owed, packet: int, situation: Situation, fence: int) -> None:
         """The same process, to whom that packet, too, is still owed."""
         copies = len([debt for debt in owed if debt[0] == packet])
         if copies == self._times_sent(packet):
             return
         debts = [*owed, (packet, situation, tuple([int(sent) for sent in step.packets]))]
         debts.sort(key=self._order)  # stable: on a FIFO channel the first owed is the first to come
-        self._add(step.after, shadow, tuple(debts))
+        self._add(step.after, shadow, tuple(debts), step.fence if step.entered else fence)
 
     def _order(self, debt: tuple[int, Situation, tuple[int, ...]]) -> i64:
         return self.world.order_keys[debt[0]]
