@@ -5,7 +5,6 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 SOURCES := $(shell find src -name '*.py') setup.py pyproject.toml
-FOUR := ricart-agrawala suzuki-kasami raymond-tree maekawa
 PYTEST := $(BIN)/python -m pytest -q -n 2
 unexport PYTHONPATH
 
@@ -15,8 +14,8 @@ unexport PYTHONPATH
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
 
-demo: .venv/built  ## compare four algorithms under the same load
-	$(BIN)/congenial compare $(FOUR) --nodes 25 --requests 4000
+demo: .venv/built  ## a jukebox shared by five nodes, live
+	$(BIN)/congenial demo
 
 test: lint test-compiled test-interpreted  ## lint, types, and the tests, compiled and interpreted
 

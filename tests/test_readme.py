@@ -66,3 +66,20 @@ def test_links_lead_somewhere() -> None:
     for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
         for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", (ROOT / page).read_text(encoding="utf-8")):
             assert (ROOT / target).exists(), f"{page} points to {target}"
+
+
+def test_the_lock_example_is_the_program_and_runs() -> None:
+    program = (ROOT / "examples" / "three_nodes.py").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```py\n(.*?)```", TEXT, re.DOTALL)
+    assert shown.strip() in program
+    ended = subprocess.run(
+        [sys.executable, ROOT / "examples" / "three_nodes.py"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(package.__file__).parents[1])},
+        timeout=60,
+    )
+    assert ended.returncode == 0, ended.stderr
+    heard = re.findall(r"(\w) hears (disc-\d), fence (\d+)", ended.stdout)
+    assert sorted((name, disc) for name, disc, _ in heard) == [("a", "disc-7"), ("b", "disc-7"), ("c", "disc-2")]
+    assert ended.stdout.count("guest book") == 3

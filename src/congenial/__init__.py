@@ -1,7 +1,8 @@
-"""Locks without a lock server, and the laboratory in which the algorithms behind them are simulated and compared."""
+"""Locks without a lock server, and the laboratory in which the algorithms behind them are simulated, checked and compared."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from congenial.kernel.errors import (
@@ -53,25 +54,19 @@ __all__ = [
 ]
 
 
+LAZY = {
+    "Result": "congenial.sim.result",
+    "join": "congenial.net.locks",
+    "join_blocking": "congenial.net.blocking",
+    "simulate": "congenial.sim.simulate",
+}
+
+
 def __getattr__(name: str) -> object:
     """Simulator and network are imported when first asked for: who only writes a node does not wait for them."""
-    if name == "simulate":
-        from congenial.sim.simulate import simulate
-
-        return simulate
-    if name == "Result":
-        from congenial.sim.result import Result
-
-        return Result
-    if name == "join":
-        from congenial.net.locks import join
-
-        return join
-    if name == "join_blocking":
-        from congenial.net.blocking import join_blocking
-
-        return join_blocking
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(LAZY[name]), name)
 
 
 def __dir__() -> list[str]:

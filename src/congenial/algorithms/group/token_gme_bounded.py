@@ -49,6 +49,7 @@ SPEC = replace(
     reference="Mittal & Mohan 2007, section 5.2",
     messages=Law("0", "2*n-1 + 4*(n-1)/L"),
     size="6n",
+    waiting=Law("0", "4"),  # a round trip more where sessions are counted anew
     options=(*token_gme.SPEC.options, Option("limit", "16", "the largest number, smax in the paper", build_limit, "L")),
 )
 

@@ -40,7 +40,7 @@ SPEC = Spec(
     messages=Law("3*(q_min-1)", "6*q"),
     size="1",
     waiting=Law("2"),
-    sync_delay=Law("2"),
+    sync_delay=Law("1", "2"),  # 1 where the quorums' common member is the one that leaves or enters
     options=(Option("quorums", "auto", "plane, grid, majority, singleton or auto", build_quorums),),
 )
 
