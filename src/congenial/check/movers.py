@@ -77,6 +77,10 @@ class Movers:
             self._observed.add(key)
             self._events.setdefault(local, []).append(event)
 
+    def observed(self) -> list[int]:
+        """All that was observed, as state << EVENT_BITS | event."""
+        return sorted(self._observed)
+
     def failure(self) -> Situation | None:
         """The situation in which an early delivery most often makes a difference; None: the reduction is sound."""
         blame: dict[Situation, int] = {}
@@ -164,8 +168,8 @@ class Movers:
         return world.fifo and any([world.sources[debt[0]] == world.sources[event] for debt in owed])
 
     def _overtakes(self, step: Step, owed: Owed, position: int) -> bool:
-        """Does what a step sends get ahead, on a FIFO channel, of what was sent on the early delivery of a message still
-        owed (other than that at `position`, which the step is about)?"""
+        """Does what a step sends get ahead, on a FIFO channel, of what was sent on the early delivery of a message
+        still owed (other than that at `position`, which the step is about)?"""
         world = self.world
         if not world.fifo or not step.packets:
             return False
