@@ -1,0 +1,76 @@
+"""The pages of docs/ say what the tool says, and their examples run."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import congenial
+
+DOCS = Path(__file__).parents[1] / "docs"
+TABLE = re.compile(r"`congenial list --markdown` prints\n\n(.*?)\n\n", re.DOTALL)
+
+
+def test_the_catalogue(rewrite: bool) -> None:
+    page = DOCS / "algorithms.md"
+    text = page.read_text(encoding="utf-8")
+    found = TABLE.search(text)
+    assert found is not None
+    env = {**os.environ, "PYTHONPATH": str(Path(congenial.__file__).parents[1])}
+    command = [sys.executable, "-m", "congenial", "list", "--markdown"]
+    table = subprocess.run(command, capture_output=True, text=True, env=env, check=True).stdout.strip()
+    if rewrite:
+        page.write_text(text[: found.start(1)] + table + text[found.end(1) :], encoding="utf-8")
+    else:
+        assert found[1] == table
+
+
+def test_links_lead_somewhere() -> None:
+    for page in sorted(DOCS.rglob("*.md")):
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} points to {target}"
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
+async def run_block(block: str, names: dict[str, Any]) -> None:
+    code = compile(block, "docs/locks.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    result = eval(code, names)  # noqa: S307 (our own page)
+    if inspect.iscoroutine(result):
+        await result
+
+
+def test_the_locks_page() -> None:
+    first, waiting = re.findall(r"```python\n(.*?)```", (DOCS / "locks.md").read_text(encoding="utf-8"), re.DOTALL)
+    ports = {f"710{k}": str(free_port()) for k in (1, 2, 3)}
+    for written, real in ports.items():
+        first = first.replace(written, real)
+    peers = dict(zip("abc", [f"127.0.0.1:{port}" for port in ports.values()], strict=True))
+    fences: list[int] = []
+
+    async def play() -> None:
+        async with congenial.join("b", peers=peers) as b, congenial.join("c", peers=peers):
+            await run_block(first, {"write": lambda _, fence: fences.append(fence), "invoice": None})
+            assert b.status()
+
+    async def wait() -> None:
+        async with congenial.join("a", peers={"a": "127.0.0.1:1"}) as cluster:
+            await run_block(waiting, {"cluster": cluster})
+
+    asyncio.run(asyncio.wait_for(play(), 30))
+    asyncio.run(asyncio.wait_for(wait(), 30))
+    assert len(fences) == 1
+    assert fences[0] > 0
