@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from congenial.algorithms.catalogue import ALGORITHMS
+from congenial.algorithms.group.token_gme import Request
 from congenial.kernel.message import Message
 from congenial.net.codec import (
     HEADER,
@@ -26,7 +27,6 @@ from congenial.net.codec import (
     FrameReader,
     Hello,
     Vocabulary,
-    decode_frame,
     encode_frame,
     field_types,
     message_kinds,
@@ -34,6 +34,7 @@ from congenial.net.codec import (
 from congenial.net.errors import ProtocolError
 
 VOCABULARIES = {name: Vocabulary(algorithm) for name, algorithm in ALGORITHMS.items()}
+TOKEN_GME = VOCABULARIES["token-gme"]
 KINDS = [(name, kind) for name, algorithm in ALGORITHMS.items() for kind in message_kinds(algorithm)]
 INTEGERS = st.integers() | st.integers(0, 9) | st.integers(-(1 << 600), 1 << 600)
 
@@ -62,8 +63,10 @@ def test_every_message_of_every_algorithm_comes_back_equal(
     algorithm: str, kind: type[Message], data: st.DataObject
 ) -> None:
     message = data.draw(values_of(kind))
-    body = VOCABULARIES[algorithm].encode(message)
-    again = VOCABULARIES[algorithm].decode(body)
+    vocabulary = VOCABULARIES[algorithm]
+    (frame,) = FrameReader(vocabulary).feed(encode_frame(Data(1, 2, "lock", vocabulary.encode(message))))
+    assert isinstance(frame, Data)
+    again = vocabulary.message(frame.body)
     assert type(again) is kind
     assert again == message
 
@@ -72,16 +75,18 @@ def test_every_message_of_every_algorithm_comes_back_equal(
 @settings(max_examples=200)
 @given(raw=st.binary(max_size=80))
 def test_any_bytes_are_a_message_or_refused(name: str, raw: bytes) -> None:
+    vocabulary = VOCABULARIES[name]
     try:
-        assert isinstance(VOCABULARIES[name].decode(raw), Message)
+        frame = vocabulary.decode_frame(msgspec.msgpack.encode([3, 1, 2, "lock", msgspec.Raw(raw)]))
+        assert isinstance(frame, Data)
+        assert isinstance(vocabulary.message(frame.body), Message)
     except ProtocolError:
         pass
 
 
 def test_values_of_the_wrong_type_are_refused() -> None:
-    vocabulary = VOCABULARIES["suzuki-kasami"]
-    good: Any = msgspec.msgpack.decode(vocabulary.encode(vocabulary.decode(msgspec.msgpack.encode([0, [1], [2], 3]))))
-    assert good == [0, [1], [2], 3]
+    decode = VOCABULARIES["suzuki-kasami"].decode_frame
+    assert isinstance(decode(msgspec.msgpack.encode([3, 1, 2, "lock", [0, [1], [2], 3]])), Data)
     for bad in (
         [0, [1], [2], "3"],
         [0, [1], 2, 3],
@@ -91,13 +96,13 @@ def test_values_of_the_wrong_type_are_refused() -> None:
         [9, 1],
         {},
     ):
-        with pytest.raises(ProtocolError):
-            vocabulary.decode(msgspec.msgpack.encode(bad))
+        with pytest.raises(ProtocolError, match="not a frame"):
+            decode(msgspec.msgpack.encode([3, 1, 2, "lock", bad]))
 
 
 FRAMES = [
     Hello("jukebox", "a", "b", ("a", "b"), "abc", 1 << 60, 0, 7),
-    Data(1, 2, "lock", msgspec.Raw(msgspec.msgpack.encode([1, 2]))),
+    Data(1, 2, "lock", TOKEN_GME.encode(Request(1, (2,)))),
     Ack(5),
     Bye("tired", True),
 ]
@@ -108,11 +113,12 @@ FRAMES = [
 def test_a_stream_may_be_cut_anywhere(cuts: list[int]) -> None:
     stream = b"".join([encode_frame(frame) for frame in FRAMES * 2])
     edges = sorted({min(cut, len(stream)) for cut in cuts} | {0, len(stream)})
-    reader = FrameReader()
+    reader = FrameReader(TOKEN_GME)
     got: list[Frame] = []
     for start, stop in pairwise(edges):
         got += list(reader.feed(stream[start:stop]))
-    assert [encode_frame(frame) for frame in got] == [encode_frame(frame) for frame in FRAMES * 2]
+    again = [encode_frame(frame) for frame in got]
+    assert again == [encode_frame(frame) for frame in FRAMES * 2]
     assert not reader.rest
 
 
@@ -121,7 +127,7 @@ def test_a_stream_may_be_cut_anywhere(cuts: list[int]) -> None:
 def test_any_stream_gives_frames_or_is_refused(raw: bytes) -> None:
     for stream in (raw, bytes([VERSION, 0, 0, len(raw)]) + raw):
         try:
-            assert all(isinstance(frame, Frame) for frame in FrameReader().feed(stream))
+            assert all(isinstance(frame, Frame) for frame in FrameReader(TOKEN_GME).feed(stream))
         except ProtocolError:
             pass
 
@@ -132,28 +138,28 @@ def test_a_flipped_byte_is_a_frame_or_refused(which: int, at: int, byte: int) ->
     raw = bytearray(encode_frame(FRAMES[which]))
     raw[at % len(raw)] = byte
     try:
-        assert all(isinstance(frame, Frame) for frame in FrameReader().feed(bytes(raw)))
+        assert all(isinstance(frame, Frame) for frame in FrameReader(TOKEN_GME).feed(bytes(raw)))
     except ProtocolError:
         pass
 
 
 def test_other_versions_and_long_frames_are_refused() -> None:
     with pytest.raises(ProtocolError, match="version 2"):
-        list(FrameReader().feed(struct.pack(">I", 2 << 24)))
+        list(FrameReader(TOKEN_GME).feed(struct.pack(">I", 2 << 24)))
     with pytest.raises(ProtocolError, match="too long"):
-        list(FrameReader().feed(struct.pack(">I", VERSION << 24 | 100_000)))  # before it has said who it is
-    reader = FrameReader()
+        list(FrameReader(TOKEN_GME).feed(struct.pack(">I", VERSION << 24 | 100_000)))  # before it has said who it is
+    reader = FrameReader(TOKEN_GME)
     reader.longest = LONGEST_FRAME
     assert list(reader.feed(struct.pack(">I", VERSION << 24 | 100_000))) == []
     with pytest.raises(ProtocolError, match="too long"):
-        list(FrameReader().feed(struct.pack(">I", VERSION << 24 | LONGEST_FRAME + 1)))
+        list(FrameReader(TOKEN_GME).feed(struct.pack(">I", VERSION << 24 | LONGEST_FRAME + 1)))
     with pytest.raises(ProtocolError, match="too long to send"):
         encode_frame(Bye("x" * (LONGEST_FRAME + 1), False))
 
 
 def test_deep_nesting_is_refused() -> None:
     with pytest.raises(ProtocolError):
-        decode_frame(b"\x91" * 100_000)
+        TOKEN_GME.decode_frame(b"\x91" * 100_000)
 
 
 def test_the_header_is_version_and_length() -> None:

@@ -7,9 +7,9 @@ import random
 from dataclasses import replace
 from typing import Any
 
-import msgspec
 from netlab import QUICK, Cable, address_of, cabled_clusters, listener
 
+from congenial.algorithms.group.token_gme import Request
 from congenial.net.config import ClusterConfig
 from congenial.net.host import Host
 from congenial.net.link import FULL, Link
@@ -25,7 +25,9 @@ class Recorder(Host):
     got: list[int]
 
     def deliver(self, link: Link, key: str, body: Any) -> None:
-        self.got.append(msgspec.msgpack.decode(body)[0])
+        message = self.vocabulary.message(body)
+        assert isinstance(message, Request)
+        self.got.append(message.number)
 
 
 async def talk_through_cuts(cuts: int) -> None:
@@ -44,11 +46,11 @@ async def talk_through_cuts(cuts: int) -> None:
     sent = [0, 0]
     while cable.cuts < cuts:
         for at, host in enumerate(hosts):
-            if not host.links[0].full:
+            if host.links[0].sent - host.links[0].acked < 300:  # what is kept is sent again after every cut
                 for _ in range(rng.randint(0, 30)):
                     sent[at] += 1
-                    padding = "x" * rng.choice([0, 0, 0, 40, 500])
-                    host.links[0].send("lock", msgspec.Raw(msgspec.msgpack.encode([sent[at], padding])))
+                    padding = (7,) * rng.choice([0, 0, 0, 40, 500])
+                    host.links[0].send("lock", host.vocabulary.encode(Request(sent[at], padding)))
                 host.flush()
         await asyncio.sleep(0.0005)
     cable.longest = 0

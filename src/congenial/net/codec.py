@@ -18,7 +18,7 @@ from dataclasses import is_dataclass
 from hashlib import blake2b
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -56,13 +56,16 @@ class View(Frame, tag=2):
     incarnations: tuple[int, ...]
 
 
-class Data(Frame, tag=3):
+Body = TypeVar("Body")
+
+
+class Data(Frame, Generic[Body], tag=3):
     """The `number`-th message from this sender to this receiver."""
 
     number: int
     received: int
     lock: str
-    body: msgspec.Raw
+    body: Body  # to be sent: bytes; received: one of the wire types of the algorithm's messages
 
 
 class Ack(Frame, tag=4):
@@ -100,9 +103,6 @@ class Bye(Frame, tag=8):
 
 _encoder = msgspec.msgpack.Encoder()
 _encode_into = _encoder.encode_into
-_decode_frame: Callable[[bytes | memoryview], Frame] = msgspec.msgpack.Decoder(
-    Hello | View | Data | Ack | Nudge | Query | Report | Bye
-).decode
 _VERSION_BITS = VERSION << 24
 
 
@@ -116,18 +116,11 @@ def encode_frame(frame: Frame) -> bytes:
     return bytes(body)
 
 
-def decode_frame(raw: bytes | memoryview) -> Frame:
-    """The frame in `raw`, header not included."""
-    try:
-        return _decode_frame(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise ProtocolError(f"not a frame: {error}") from None
-
-
 class FrameReader:
     """Cuts a stream of bytes into frames."""
 
-    def __init__(self) -> None:
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.decode = vocabulary.decode_frame
         self.rest = b""  # of a frame that has not arrived in full
         self.longest = LONGEST_GREETING
 
@@ -148,7 +141,7 @@ class FrameReader:
             stop = start + HEADER + size
             if stop > end:
                 break
-            frames.append(decode_frame(view[start + HEADER : stop]))
+            frames.append(self.decode(view[start + HEADER : stop]))
             start = stop
         self.rest = data[start:]
         return frames
@@ -171,7 +164,9 @@ class Vocabulary:
             self.forms[kind] = form
             self.by_wire[form.narrow] = (form, form.load_narrow)
             self.by_wire[form.wide] = (form, form.load_wide)
-        self._decoder: Any = msgspec.msgpack.Decoder(Union[tuple(self.by_wire)])  # noqa: UP007 (made at run time)
+        body: Any = Union[tuple(self.by_wire)]  # noqa: UP007 (made at run time)
+        frames: Any = Hello | View | Data[body] | Ack | Nudge | Query | Report | Bye
+        self._decode: Callable[[bytes | memoryview], Frame] = msgspec.msgpack.Decoder(frames).decode
         story = [algorithm.spec.name, *[f"{kind.__qualname__}{field_names(kind)}" for kind in kinds]]
         self.schema = blake2b("\n".join(story).encode(), digest_size=8).hexdigest()
 
@@ -183,11 +178,15 @@ class Vocabulary:
         except OverflowError:
             return msgspec.Raw(_encoder.encode(form.dump_wide(message)))
 
-    def decode(self, body: msgspec.Raw | bytes) -> Message:
+    def decode_frame(self, raw: bytes | memoryview) -> Frame:
+        """The frame in `raw`, header not included."""
         try:
-            wire = self._decoder.decode(body)
+            return self._decode(raw)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise ProtocolError(f"not a message of this algorithm: {error}") from None
+            raise ProtocolError(f"not a frame: {error}") from None
+
+    def message(self, wire: msgspec.Struct) -> Message:
+        """The message that has arrived as `wire`."""
         form, load = self.by_wire[type(wire)]
         form.heard += 1
         values = msgspec.structs.astuple(wire)

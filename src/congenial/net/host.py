@@ -258,7 +258,7 @@ class Host:
                 raise ProtocolError("sent a message before the cluster was complete")
             self.roster.open = True  # the sender is sure that all have pinned the same
             self._check_open()
-        message = self.vocabulary.decode(body)
+        message = self.vocabulary.message(body)
         door = self.doors.get(key)
         new = door is None
         if door is None:

@@ -172,7 +172,7 @@ class Connection(asyncio.Protocol):
         self.calling = link is not None
         self.greeted = False  # the peer's hello has come, and was good
         self.sure = False  # and the peer has had ours
-        self.reader = FrameReader()
+        self.reader = FrameReader(host.vocabulary)
         self.closed: asyncio.Future[None] = host.loop.create_future()
         self.transport: asyncio.Transport | None = None
         self.deadline = host.loop.call_later(HANDSHAKE, self._too_slow)
