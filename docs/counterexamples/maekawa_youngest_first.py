@@ -1,0 +1,33 @@
+"""A run of Maekawa's algorithm that costs more than five messages per member of a quorum (Maekawa 1985).
+
+All ask at once, and are slow to send their requests: these reach member 0 oldest first, so that all but one have lost
+there, and every other member youngest first, so that each of those has to take its lock back again and again. A lock
+taken back costs INQUIRE, RELINQUISH and the LOCKED that is sent again later; that one is not in the paper's count.
+docs/errata.md has the commands that show it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from congenial import Out, Spec
+from congenial.algorithms.permission.maekawa import Maekawa, Request
+
+
+class YoungestFirst(Maekawa):
+    """Maekawa's algorithm; only the time at which each request is sent is chosen with malice."""
+
+    spec: ClassVar[Spec] = replace(Maekawa.spec, name="maekawa-youngest-first")
+
+    def request(self, groups: tuple[int, ...], out: Out) -> None:
+        self.wait()
+        self.highest = 1
+        for member in self.quorum:
+            if member == self.me:
+                self._tell(member, Request(1), out)
+            else:
+                out.set_timer(member, 1.0 + (self.me if member == 0 else self.n - self.me))
+
+    def on_timer(self, timer: int, out: Out) -> None:
+        out.send(timer, Request(1))
