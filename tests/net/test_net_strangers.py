@@ -26,7 +26,6 @@ from congenial.net.codec import (
 from congenial.net.config import address
 from congenial.net.locks import Cluster
 
-
 REQUEST = msgspec.Raw(msgspec.msgpack.encode([4, 1, [7]]))  # of token-gme
 
 

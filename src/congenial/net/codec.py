@@ -335,17 +335,25 @@ def field_types(kind: type) -> dict[str, Any]:
 
     A compiled class remembers only that a field is a tuple, not of what; the source beside it does.
     """
+    found: dict[str, Any] = dict(get_type_hints(kind))
+    if any(hint is tuple or hint is object for hint in found.values()):
+        for ancestor in reversed(kind.__mro__):
+            if is_dataclass(ancestor):
+                found.update(_types_in_source(ancestor))
+    return found
+
+
+def _types_in_source(kind: type) -> dict[str, Any]:
+    """The types of the fields that a class itself declares, read from its source; none if there is no source."""
     module = sys.modules[kind.__module__]
-    types_: dict[str, Any] = dict(get_type_hints(kind))
-    if not any(hint is tuple or hint is object for hint in types_.values()):
-        return types_
     source = Path(module.__file__ or "").parent / f"{kind.__module__.rpartition('.')[2]}.py"
     if not source.is_file():
-        return types_
+        return {}
+    found: dict[str, Any] = {}
     for part in ast.parse(source.read_text(encoding="utf-8")).body:
         if isinstance(part, ast.ClassDef) and part.name == kind.__name__:
             for line in part.body:
                 if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
                     text = ast.unparse(line.annotation)
-                    types_[line.target.id] = eval(text, dict(vars(module)))  # noqa: S307 (our own source)
-    return types_
+                    found[line.target.id] = eval(text, dict(vars(module)))  # noqa: S307 (our own source)
+    return {name: found[name] for name in field_names(kind) if name in found}

@@ -146,14 +146,12 @@ class Host:
         pause = timing.reconnect
         where = address(self.config.nodes[link.name])
         name = link.name if self.calling_tls else None
-        while True:
+        while not self.closing:
             try:
-                _, connection = await asyncio.wait_for(
-                    self.loop.create_connection(
+                async with asyncio.timeout(timing.suspect_after):  # wait_for could swallow our cancellation
+                    _, connection = await self.loop.create_connection(
                         lambda: Connection(self, link), *where, server_hostname=name, **self._tls(self.calling_tls)
-                    ),
-                    timing.suspect_after,
-                )
+                    )
                 await connection.closed
                 if connection.greeted:
                     pause = timing.reconnect
