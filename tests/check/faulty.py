@@ -1,0 +1,166 @@
+"""Tiny algorithms of which one can tell by hand what the checker must say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from protocols import ANYONE
+
+from congenial.kernel.message import Message
+from congenial.kernel.node import WAITING, Node
+from congenial.kernel.out import Out
+from congenial.kernel.problem import Groups
+from congenial.kernel.spec import Spec
+from congenial.problems.mutex import MUTEX
+
+FREE = Spec("free", "nobody is kept out", ANYONE)
+EXCLUSIVE = Spec("exclusive", "one at a time", MUTEX)
+
+
+@dataclass(frozen=True)
+class Question(Message):
+    pass
+
+
+@dataclass(frozen=True)
+class Answer(Message):
+    pass
+
+
+class Polite(Node):
+    """Asks its neighbour and enters when that one answers; everybody answers always."""
+
+    spec: ClassVar[Spec] = FREE
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        out.send((self.me + 1) % self.n, Question())
+
+    def release(self, out: Out) -> None:
+        self.leave()
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        if isinstance(msg, Question):
+            out.send(src, Answer())
+        else:
+            self.enter(out)
+
+
+class Tolerant(Polite):
+    """The same, but an answer that comes twice does no harm."""
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        if isinstance(msg, Question) or self.phase == WAITING:
+            super().receive(src, msg, out)
+
+
+class Persistent(Tolerant):
+    """The same, and it asks again whenever its patience ends: a lost message does no harm."""
+
+    def request(self, groups: Groups, out: Out) -> None:
+        super().request(groups, out)
+        out.set_timer(1, 10.0)
+
+    def on_timer(self, timer: int, out: Out) -> None:
+        if self.phase == WAITING:
+            out.send((self.me + 1) % self.n, Question())
+            out.set_timer(1, 10.0)
+
+
+class OnceAgain(Tolerant):
+    """It asks again once."""
+
+    def request(self, groups: Groups, out: Out) -> None:
+        super().request(groups, out)
+        out.set_timer(1, 10.0)
+
+    def on_timer(self, timer: int, out: Out) -> None:
+        if self.phase == WAITING:
+            out.send((self.me + 1) % self.n, Question())
+
+
+class Suspicious(Tolerant):
+    """Enters, too, when it suspects the neighbour it has asked; who comes back answers what it may have missed."""
+
+    def on_recover(self, out: Out) -> None:
+        out.broadcast(Answer())
+
+    def on_suspect(self, peer: int, out: Out) -> None:
+        if self.phase == WAITING and peer == (self.me + 1) % self.n:
+            self.enter(out)
+
+
+class Ledger(Node):
+    """Process 0 alone may enter, each time with a higher fence; it saves the fence before it enters, or does not."""
+
+    spec: ClassVar[Spec] = EXCLUSIVE
+    durable: ClassVar[tuple[str, ...]] = ("fence",)
+    careful: ClassVar[bool] = True
+
+    def __init__(self, me: int, n: int) -> None:
+        super().__init__(me, n)
+        self.fence = 0
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        self.fence += 1
+        if self.careful:
+            out.save()
+        self.enter(out, self.fence)
+
+    def release(self, out: Out) -> None:
+        self.leave()
+
+
+class Careless(Ledger):
+    careful: ClassVar[bool] = False
+
+
+class Gambler(Node):
+    """Enters on one of six throws only; with `stuck` numbers it stays outside."""
+
+    spec: ClassVar[Spec] = FREE
+    stuck: ClassVar[tuple[int, ...]] = ()
+
+    def __init__(self, me: int, n: int) -> None:
+        super().__init__(me, n)
+        self.thrown = 0
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        self.thrown = 3 * out.choose(2) + out.choose(3)
+        if self.thrown not in self.stuck:
+            self.enter(out)
+
+    def release(self, out: Out) -> None:
+        self.leave()
+
+
+class Unlucky(Gambler):
+    stuck: ClassVar[tuple[int, ...]] = (5,)
+
+
+class Hasty(Polite):
+    """Takes it for impossible that its timer runs out, for the answer comes long before."""
+
+    def request(self, groups: Groups, out: Out) -> None:
+        super().request(groups, out)
+        out.set_timer(1, 1000.0)
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        if isinstance(msg, Question):
+            out.send(src, Answer())
+        elif self.phase == WAITING:
+            out.cancel_timer(1)
+            self.enter(out)
+
+    def on_timer(self, timer: int, out: Out) -> None:
+        raise RuntimeError("the timer ran out")
+
+
+class PingPong(Polite):
+    """Answers are answered, for ever, and nobody gets in."""
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        out.send(src, Question() if isinstance(msg, Answer) else Answer())

@@ -1,0 +1,139 @@
+"""Crashes, losses, duplicates, suspicions, timers and choices in the explorer, on algorithms with known answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from faulty import (
+    Careless,
+    Gambler,
+    Hasty,
+    Ledger,
+    OnceAgain,
+    Persistent,
+    PingPong,
+    Polite,
+    Suspicious,
+    Tolerant,
+    Unlucky,
+)
+
+from congenial.check.check import CheckResult, check
+from congenial.kernel.errors import ConfigError
+from congenial.kernel.node import Node
+
+
+def verdict(algorithm: type[Node], **system: Any) -> str:
+    result = check(algorithm, **{"nodes": 2, "requests": 1, **system})
+    return result.counterexample.kind if result.counterexample is not None else "ok" if result.complete else "limit"
+
+
+def count(result: CheckResult, event: str) -> int:
+    assert result.counterexample is not None
+    return len([action for action in result.counterexample.actions if action.event == event])
+
+
+@pytest.mark.parametrize("reduce", [True, False])
+def test_without_faults_nothing_is_wrong(reduce: bool) -> None:
+    for algorithm in (Polite, Tolerant, OnceAgain, Suspicious, Ledger, Careless, Gambler):
+        nodes = 1 if issubclass(algorithm, Ledger) else 2
+        assert verdict(algorithm, nodes=nodes, reduce=reduce) == "ok", algorithm
+
+
+# -- losses ------------------------------------------------------------------------------------------------
+
+
+def test_one_lost_message_is_enough_to_wait_for_ever() -> None:
+    result = check(Polite, nodes=2, requests=1, losses=3)
+    assert result.deadlocks == 1
+    assert count(result, "drop") == 1
+
+
+def test_who_asks_once_more_bears_one_loss_and_not_two() -> None:
+    assert verdict(OnceAgain, losses=1) == "ok"
+    result = check(OnceAgain, nodes=2, requests=1, losses=2)
+    assert result.deadlocks == 1
+    assert count(result, "drop") == 2
+
+
+def test_who_asks_for_ever_bears_losses() -> None:
+    assert verdict(Persistent, losses=2, timers="patient") == "ok"
+
+
+# -- duplicates --------------------------------------------------------------------------------------------
+
+
+def test_a_message_delivered_twice() -> None:
+    result = check(Polite, nodes=2, requests=1, duplicates=1)
+    assert result.counterexample is not None
+    assert result.counterexample.kind == "illegal step"
+    assert [action.again for action in result.counterexample.actions].count(True) == 1
+    assert verdict(Tolerant, duplicates=2) == "ok"
+
+
+# -- crashes -----------------------------------------------------------------------------------------------
+
+
+def test_a_crash_loses_what_is_under_way_to_the_process() -> None:
+    result = check(Tolerant, nodes=2, requests=1, crashes=2)
+    assert result.deadlocks == 1
+    assert count(result, "crash") == 1
+
+
+def test_a_crash_is_suspected_by_those_who_listen() -> None:
+    assert verdict(Suspicious, crashes=1) == "ok"
+
+
+def test_what_was_saved_is_there_after_the_crash_and_what_was_not_is_not() -> None:
+    assert verdict(Ledger, nodes=1, requests=2, crashes=1) == "ok"
+    result = check(Careless, nodes=1, requests=2, crashes=1)
+    assert result.violations == 1
+    assert [action.event for action in result.counterexample.actions] == [  # type: ignore[union-attr]
+        "request",
+        "crash",
+        "recover",
+        "request",
+    ]
+
+
+# -- suspicions, timers, choices ---------------------------------------------------------------------------
+
+
+def test_false_suspicions_are_counted() -> None:
+    """A process that suspects nobody enters once answered, one that does earlier: more states, with each suspicion."""
+    states = [check(Suspicious, nodes=2, requests=1, suspicions=budget, reduce=False).states for budget in range(3)]
+    assert states[0] < states[1] < states[2]
+
+
+def test_timers_run_out_at_any_time_or_when_nothing_else_can_happen() -> None:
+    assert verdict(Hasty, timers="free") == "illegal step"
+    assert verdict(Hasty, timers="patient") == "ok"
+    with pytest.raises(ConfigError):
+        check(Hasty, timers="never")
+
+
+@pytest.mark.parametrize("reduce", [True, False])
+def test_every_choice_is_tried(reduce: bool) -> None:
+    result = check(Gambler, nodes=1, requests=1, reduce=reduce)
+    assert result.ok
+    assert result.states == 1 + 6 + 6  # idle; inside and out again, with each of six throws
+    stuck = check(Unlucky, nodes=1, requests=1, reduce=reduce)
+    assert stuck.deadlocks == 1
+    assert stuck.counterexample is not None
+    assert stuck.counterexample.actions[0].choices == (1, 2)
+
+
+# -- going on for ever -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reduce", [True, False])
+def test_messages_that_never_come_to_rest_while_somebody_waits(reduce: bool) -> None:
+    assert verdict(PingPong, reduce=reduce) == "starvation"
+
+
+def test_a_limit_is_kept_and_told() -> None:
+    for limit in range(1, 30):
+        result = check(PingPong, nodes=2, requests=1, limit=limit)
+        assert result.complete or result.counterexample is not None or "not all were seen" in result.verdict()
+        assert result.states <= limit + 5
