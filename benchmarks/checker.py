@@ -1,0 +1,54 @@
+"""How fast is the checker? States per CPU second, what the reduction saves, and memory per state.
+
+    python benchmarks/checker.py
+
+Ricart-Agrawala with 3 processes and 2 requests each, best of several rounds; memory on a larger system, in a process
+of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from resource import RUSAGE_SELF, getrusage
+
+from congenial.check.check import check
+
+ROUNDS = 5
+
+
+def peak() -> int:
+    """The most memory this process has held, in bytes."""
+    return getrusage(RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def measure_memory(limit: int) -> None:
+    before = peak()
+    result = check("ricart-agrawala", nodes=4, requests=2, reduce=False, limit=limit)
+    print(json.dumps({"states": result.states, "bytes": peak() - before}))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="States per CPU second of the checker, and memory per state.")
+    parser.add_argument("--states", type=int, default=2_000_000, help="of the system whose memory is measured")
+    parser.add_argument("--memory", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.memory:
+        measure_memory(options.states)
+        return
+    full = max([check("ricart-agrawala", reduce=False) for _ in range(ROUNDS)], key=lambda run: run.states_per_second)
+    reduced = min([check("ricart-agrawala") for _ in range(ROUNDS)], key=lambda run: run.seconds)
+    print("ricart-agrawala, 3 processes, 2 requests each")
+    print(f"  all states       {full.states:>9,}  {full.states_per_second:>9,.0f} states/s  {full.seconds:.2f} s")
+    factor = full.states / reduced.states
+    print(f"  reduced          {reduced.states:>9,}  {factor:>9.1f} times fewer  {reduced.seconds:.2f} s")
+    command = [sys.executable, __file__, "--memory", "--states", str(options.states)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    figures = json.loads(done.stdout)
+    print(f"  memory           {figures['states']:>9,}  {figures['bytes'] / figures['states']:>9.0f} bytes/state")
+
+
+if __name__ == "__main__":
+    main()
