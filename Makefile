@@ -8,7 +8,7 @@ SOURCES := $(shell find src -name '*.py') setup.py pyproject.toml
 PYTEST := $(BIN)/python -m pytest -q -n 2
 unexport PYTHONPATH
 
-.PHONY: help demo test lint test-compiled test-interpreted bench clean
+.PHONY: help demo test lint test-compiled test-interpreted bench soak clean
 .DELETE_ON_ERROR:
 
 help:  ## say what there is
@@ -30,8 +30,11 @@ test-compiled: .venv/built  ## the tests of the package as installed
 test-interpreted: .venv/built  ## the tests of the sources as they are
 	PYTHONPATH=$(CURDIR)/src $(PYTEST)
 
-bench: .venv/built  ## how fast the engine is, beside others
+bench: .venv/built  ## how fast engine, checker and locks are, beside others
 	@for script in benchmarks/*.py; do if grep -q __main__ $$script; then $(BIN)/python $$script || exit 1; fi; done
+
+soak: .venv/built  ## five nodes, 200 tasks, cut connections, for five minutes
+	$(BIN)/python tests/net/soak.py --seconds 300
 
 clean:  ## remove everything that make has made
 	rm -rf .venv build src/*.egg-info
