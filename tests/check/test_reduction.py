@@ -5,14 +5,15 @@ The argument for it (see `congenial.check.movers`) is ours, so it is tried on pr
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from broken import BROKEN
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from protocols import Pick, node_class, protocol
+from protocols import ANYONE, Pick, node_class, protocol
 
 from congenial.algorithms.catalogue import ALGORITHMS
 from congenial.algorithms.system import System
@@ -20,7 +21,12 @@ from congenial.check.check import CheckResult, check, parse_wants, path_to
 from congenial.check.explore import ILLEGAL, SAFETY, Explorer
 from congenial.check.movers import Movers, Situation
 from congenial.check.world import HEADER, Bounds, World
-from congenial.kernel.node import Node
+from congenial.kernel.message import Message
+from congenial.kernel.node import WAITING, Node
+from congenial.kernel.out import Out
+from congenial.kernel.problem import Groups
+from congenial.kernel.spec import Spec
+from congenial.problems.mutex import MUTEX
 
 # -- algorithms ------------------------------------------------------------------------------------------
 
@@ -59,6 +65,97 @@ def test_ricart_agrawala_is_reduced_fivefold() -> None:
     assert full.ok
     assert reduced.ok
     assert full.states >= 5 * reduced.states
+
+
+# -- fences: what only the order of entries, or of messages, tells ------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ready(Message):
+    pass
+
+
+@dataclass(frozen=True)
+class Go(Message):
+    pass
+
+
+@dataclass(frozen=True)
+class GoOn(Message):
+    pass
+
+
+class Starter(Node):
+    """When all are ready process 0 lets the others go; they may be inside together, with fences 1 and 2."""
+
+    spec: ClassVar[Spec] = Spec("starter", "fences by process", ANYONE)
+
+    def __init__(self, me: int, n: int) -> None:
+        super().__init__(me, n)
+        self.ready = 0
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        if self.me > 0:
+            out.send(0, Ready())
+        self.start(out)
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        if isinstance(msg, Go):
+            self.enter(out, self.me)
+        else:
+            self.ready += 1
+            self.start(out)
+
+    def start(self, out: Out) -> None:
+        if self.me == 0 and self.phase == WAITING and self.ready == self.n - 1:
+            out.broadcast(Go())
+            self.enter(out)
+
+    def release(self, out: Out) -> None:
+        self.leave()
+
+
+class TwoWords(Node):
+    """Process 1 enters with fence 5, and when it leaves it sends two words; process 0 enters when it has both, with a
+    higher fence if they came in the order of sending, and a lower one if not."""
+
+    spec: ClassVar[Spec] = Spec("two-words", "fences by the order of messages", MUTEX)
+
+    def __init__(self, me: int, n: int) -> None:
+        super().__init__(me, n)
+        self.heard: set[str] = set()
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        if self.me == 1:
+            self.enter(out, 5)
+        else:
+            self.look(out, 6)
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        self.heard.add(type(msg).__name__)
+        self.look(out, 6 if isinstance(msg, GoOn) else 1)
+
+    def look(self, out: Out, fence: int) -> None:
+        if self.phase == WAITING and len(self.heard) == 2:
+            self.enter(out, fence)
+
+    def release(self, out: Out) -> None:
+        self.leave()
+        if self.me == 1:
+            out.send(0, Go())
+            out.send(0, GoOn())
+
+
+@pytest.mark.parametrize(("algorithm", "nodes"), [(Starter, 3), (TwoWords, 2)])
+def test_fences_that_do_not_grow_in_one_order_only(algorithm: type[Node], nodes: int) -> None:
+    texts = []
+    for reduce in (False, True):
+        explorer = explored(algorithm, nodes, Bounds(requests=1), reduce)  # deadlocks, too, while somebody does not ask
+        texts.append({fault.text for fault in explorer.faults if fault.kind == SAFETY})
+    assert texts[0] == texts[1]
+    assert "after one with fence" in texts[0].pop()
 
 
 # -- protocols made up at random -------------------------------------------------------------------------
@@ -116,8 +213,7 @@ def compare(pick: Pick) -> bool:
     return True
 
 
-# all of these came out wrong once: the end of what was owed was not compared; a late answer overtook a later message
-# on its FIFO channel; two entries of one group changed places, and with them their fences
+# all of these came out wrong once: the states at the end of what was owed were not compared
 @pytest.mark.parametrize("seed", [11, 41, 57, 63, 182, 247, 257, 272, 275])
 def test_protocols_that_broke_it_once(seed: int) -> None:
     assert compare(Random(seed).randrange)
