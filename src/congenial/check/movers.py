@@ -77,10 +77,6 @@ class Movers:
             self._observed.add(key)
             self._events.setdefault(local, []).append(event)
 
-    def observed(self) -> list[int]:
-        """All that was observed, as state << EVENT_BITS | event."""
-        return sorted(self._observed)
-
     def failure(self) -> Situation | None:
         """The situation in which an early delivery most often makes a difference; None: the reduction is sound."""
         blame: dict[Situation, int] = {}

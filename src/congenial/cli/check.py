@@ -60,7 +60,7 @@ def command(
         bool, typer.Option("--symmetry", help="Take states that differ in names only for one.")
     ] = False,
     limit: Annotated[int, typer.Option(metavar="STATES", help="Stop after so many states.")] = 10_000_000,
-    jobs: Annotated[int, typer.Option(help="Processes to explore with.")] = 1,
+    jobs: Annotated[int, typer.Option(help="Has no effect yet: one process explores.")] = 1,
     options: Set = None,
     trace: TraceTo = "",
     svg: SvgTo = "",
