@@ -1,4 +1,4 @@
-"""Locks without a lock server, and the laboratory in which the algorithms behind them are simulated, checked and compared."""
+"""Locks without a lock server, and the laboratory in which the algorithms behind them are simulated and checked."""
 
 from __future__ import annotations
 

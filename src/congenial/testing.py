@@ -30,7 +30,7 @@ from congenial.kernel.node import Node
 from congenial.kernel.problem import Groups
 from congenial.kernel.state import node_from, state_of
 from congenial.kernel.trace import Event
-from congenial.sim.chance import stream
+from congenial.parts.streams import stream
 from congenial.sim.simulate import simulate
 
 STATES = 20_000  # within which a small system is explored

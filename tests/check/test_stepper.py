@@ -89,13 +89,15 @@ def test_a_dropped_message_is_gone() -> None:
     assert stepper.events[-1].event == "drop"
 
 
-def test_a_crash_loses_what_comes_in_and_keeps_what_went_out() -> None:
+def test_what_is_under_way_to_a_crashed_process_waits_for_it_or_gets_lost() -> None:
     stepper = stepper_of(Polite)
     stepper.take(ask(0))
     stepper.take(ask(1))
     stepper.take(Action("crash", 0))
-    assert [int(packet.dst) for packet in stepper.packets] == [1]
+    assert [int(packet.dst) for packet in stepper.packets] == [1, 0]
     assert [int(packet.dst) for packet in stepper.deliverable()] == [1]
+    stepper.take(Action("drop", 0, 1, 2))
+    assert [int(packet.dst) for packet in stepper.packets] == [1]
 
 
 def test_nothing_is_delivered_to_a_process_that_is_down() -> None:

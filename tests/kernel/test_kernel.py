@@ -247,5 +247,6 @@ class TestTraces:
         assert str(message_event(1.5, "deliver", 2, 0, 1, Request(3))).endswith("2 receives Request(number=3) from 0")
         assert str(Event(0.0, "enter", 1, group=2)).endswith("1 ENTERS group 2")
         assert str(Event(0.0, "request", 1, groups=(1, 4))).endswith("1 asks to enter [1, 4]")
-        for kind in KINDS:
+        assert str(Event(0.0, "begin", -1, fields={"nodes": 3})) == "     0.000  nodes=3"
+        for kind in KINDS[1:]:
             assert str(Event(0.0, kind, 1, peer=0)).startswith("     0.000  1 ")

@@ -13,7 +13,8 @@ import digest
 import pytest
 
 from congenial.algorithms.catalogue import ALGORITHMS
-from congenial.sim.chance import CHOICES, FAULTS, NETWORK, stream
+from congenial.parts.streams import stream
+from congenial.sim.chance import CHOICES, FAULTS, NETWORK
 from congenial.sim.simulate import simulate
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"

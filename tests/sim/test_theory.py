@@ -12,6 +12,7 @@ from toys import Herald, drive
 from congenial.algorithms.system import System
 from congenial.algorithms.token.suzuki_kasami import SuzukiKasami
 from congenial.kernel.errors import ConfigError
+from congenial.parts.streams import stream
 from congenial.sim.chance import (
     Constant,
     Distribution,
@@ -20,7 +21,6 @@ from congenial.sim.chance import (
     Uniform,
     exponential,
     parse_distribution,
-    stream,
 )
 from congenial.sim.engine import Engine
 from congenial.sim.simulate import simulate

@@ -22,7 +22,19 @@ from congenial.kernel.node import Node
 
 ALGORITHMS: dict[str, type[Node]] = {
     algorithm.spec.name: algorithm
-    for algorithm in (SuzukiKasami, SuzukiKasamiBounded, RaymondTree, RicartAgrawala, Maekawa, RA1, RA2, TokenGME, TokenGMEFifo, TokenGMETypes, TokenGMEBounded)
+    for algorithm in (
+        SuzukiKasami,
+        SuzukiKasamiBounded,
+        RaymondTree,
+        RicartAgrawala,
+        Maekawa,
+        RA1,
+        RA2,
+        TokenGME,
+        TokenGMEFifo,
+        TokenGMETypes,
+        TokenGMEBounded,
+    )
 }
 
 

@@ -13,7 +13,7 @@ from time import process_time
 
 from congenial.algorithms.catalogue import find_algorithm
 from congenial.algorithms.system import System
-from congenial.check.explore import DEADLOCK, Explorer, Found, State
+from congenial.check.explore import DEADLOCK, MOST_EARLY, Explorer, Found, State
 from congenial.check.graph import Graph
 from congenial.check.movers import Movers, Situation
 from congenial.check.stepper import Action, IllegalStep, Stepper
@@ -43,6 +43,8 @@ from congenial.kernel.trace import Event
 STARVATION = "starvation"
 CONCURRENT_ENTRY = "concurrent entry"
 BOUND = "bound"
+SMALL = 300_000  # states, up to which a system is explored whole
+MOST_EXCEPTIONS = 16
 FIRST_LIMIT = 1000  # states explored before a reduction is verified for the first time
 
 Progress = Callable[[int, int], None]
@@ -118,13 +120,14 @@ def check(
     duplicates: int = 0,
     suspicions: int = 0,
     timers: str = "free",
-    reduce: bool = True,
+    reduce: bool | None = None,
     symmetry: bool = False,
     limit: int = 10_000_000,
     options: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> CheckResult:
-    """Explore all runs of a small system.
+    """Explore all runs of a small system. Unless `reduce` says otherwise the reduction is used only where the system
+    turns out to be large: verifying it takes longer than exploring a small one whole.
 
     >>> check("ricart-agrawala", nodes=2, requests=1).ok
     True
@@ -148,17 +151,19 @@ class Inquiry:
     """One check, exploration by exploration."""
 
     def __init__(
-        self, system: System, bounds: Bounds, reduce: bool, symmetry: bool, limit: int, progress: Progress | None
+        self, system: System, bounds: Bounds, reduce: bool | None, symmetry: bool, limit: int, progress: Progress | None
     ) -> None:
         self.system = system
         self.bounds = bounds
         self.limit = limit
         self.progress = progress
         self.faultless = not (bounds.crashes or bounds.losses or bounds.duplicates or bounds.suspicions)
-        self.reduce = reduce and self.faultless and not bounds.patient
+        self.reduce = reduce is not False and self.faultless and not bounds.patient
+        self.whole_first = reduce is None and limit > SMALL
         self.symmetry = symmetry
         if symmetry and system.spec.symmetry is None:
             raise ConfigError(f"{system.name} does not say which of its processes are interchangeable (Spec.symmetry)")
+        self.complete = True  # until something had to be left undecided
         self.deadlocks = 0
         self.violations = 0
         self.starvation = 0
@@ -186,8 +191,8 @@ class Inquiry:
             states=int(explorer.count),
             transitions=int(explorer.transitions),
             depth=explorer.depth,
-            complete=explorer.complete,
-            reduced=self.reduce,
+            complete=explorer.complete and self.complete,
+            reduced=explorer.movers is not None,
             violations=self.violations,
             deadlocks=self.deadlocks,
             starvation=self.starvation,
@@ -204,6 +209,10 @@ class Inquiry:
         world = World(self.system, bounds)
         if not (self.reduce if reduce is None else reduce):
             return self._run(world, self.limit, None)
+        if self.whole_first:
+            explorer = self._run(world, SMALL, None)
+            if explorer.complete or explorer.faults:
+                return explorer
         exceptions: set[Situation] = set()
         limit = min(FIRST_LIMIT, self.limit)
         while True:
@@ -214,6 +223,8 @@ class Inquiry:
             failure = movers.failure()
             if failure is not None:
                 exceptions.add(failure)
+                if self.whole_first and len(exceptions) > MOST_EXCEPTIONS:
+                    return self._run(world, self.limit, None)  # hardly anything left to gain
             elif explorer.complete or limit == self.limit:
                 return explorer
             else:
@@ -235,9 +246,16 @@ class Inquiry:
     def _judge_graph(self, explorer: Explorer) -> None:
         graph = Graph(explorer.count, explorer.firsts, explorer.targets, explorer.labels)
         cycles = graph.cycles()
-        if cycles and (self.reduce or self.symmetry):  # what is fair can only be told with all steps in sight
+        if cycles and (
+            explorer.movers is not None or self.symmetry
+        ):  # what is fair can only be told with all steps in sight
             self.symmetry = False
             explorer = self.explore(self.bounds, reduce=False)
+            if explorer.faults:
+                self._report(explorer, explorer.faults[0])
+            if not explorer.complete:
+                self.complete = False
+                return
             graph = Graph(explorer.count, explorer.firsts, explorer.targets, explorer.labels)
             cycles = graph.cycles()
         for component in cycles:
@@ -345,8 +363,8 @@ def _walk(explorer: Explorer, state: State, move: int, choice: int, early: int, 
     if step.error or early == 0:
         return state if step.error else explorer.after(state, process, event, position, step)
     state = explorer.after(state, process, event, position, step)
-    while explorer.movers is not None and early != 0:
-        position = int(explorer.early_position(state))
+    for _ in range(MOST_EARLY if explorer.movers is not None else 0):
+        position = int(explorer.early_position(state)) if early != 0 else -1
         if position < 0:
             break
         packet = state[position]

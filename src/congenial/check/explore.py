@@ -46,8 +46,8 @@ ILLEGAL: Final = "illegal step"
 DEADLOCK: Final = "deadlock"
 
 # an edge's label: event | process | messages sent
-PROCESS_SHIFT: Final = 44
-SENT_SHIFT: Final = 50
+PROCESS_SHIFT: Final = 32
+SENT_SHIFT: Final = 40
 EVENT_MASK: Final = (1 << PROCESS_SHIFT) - 1
 IDENTITY_MASK: Final = (1 << SENT_SHIFT) - 1
 
@@ -244,10 +244,9 @@ class Explorer:
             for event in world.own_events[local]:
                 if event & ~ARGUMENT != TIMER or not world.bounds.patient:
                     self._add_move(p, event, -1)
-            if world.ups[local] != 0:
-                self._list_deliveries(state, p, budget)
-                if world.budget != 0:
-                    self._list_faults(state, p, budget)
+            self._list_deliveries(state, p, budget)
+            if world.budget != 0 and world.ups[local] != 0:
+                self._list_faults(state, p, budget)
             p += 1
         if world.bounds.patient and self._only_requests():
             p = 0
@@ -258,7 +257,9 @@ class Explorer:
                 p += 1
 
     def _list_deliveries(self, state: State, p: i64, budget: i64) -> None:
+        """Messages to a process may arrive, or meet with a mishap; to one that is down they may get lost, or wait."""
         world = self.world
+        up = world.ups[state[HEADER + p]] != 0
         position = HEADER + self.n
         end: i64 = len(state)
         previous: i64 = -1
@@ -267,10 +268,11 @@ class Explorer:
             key = world.order_keys[packet]
             # of equal packets, or of a FIFO channel's, only the first
             if key != previous and world.destinations[packet] == p:
-                self._add_move(p, DELIVER | packet, position)
-                if budget >> LOSSES & 255 > 0:
+                if up:
+                    self._add_move(p, DELIVER | packet, position)
+                if not up or budget >> LOSSES & 255 > 0:
                     self._add_move(p, LOSE | packet, position)
-                if budget >> DUPLICATES & 255 > 0:
+                if up and budget >> DUPLICATES & 255 > 0:
                     self._add_move(p, REPEAT | packet, position)
             previous = key
             position += 1
@@ -320,8 +322,7 @@ class Explorer:
             del following[position]
         if kind == CRASH:
             following[0] -= 1 << CRASHES
-            self._drop_packets(following, process)
-        elif kind == LOSE:
+        elif kind == LOSE and self.world.ups[state[HEADER + process]] != 0:
             following[0] -= 1 << LOSSES
         elif kind == REPEAT:
             following[0] -= 1 << DUPLICATES
@@ -335,32 +336,23 @@ class Explorer:
         return tuple(following)
 
     def _insert(self, following: list[int], packet: i64) -> None:
-        """Put a packet behind those with the same or a smaller key; one to a process that is down is lost."""
+        """Put a packet behind those with the same or a smaller key."""
         world = self.world
-        if world.ups[following[HEADER + world.destinations[packet]]] == 0:
-            return
         key = world.order_keys[packet]
         i: i64 = len(following)
         while i > HEADER + self.n and world.order_keys[following[i - 1]] > key:
             i -= 1
         following.insert(i, packet)
 
-    def _drop_packets(self, following: list[int], process: i64) -> None:
-        i: i64 = len(following) - 1
-        while i >= HEADER + self.n:
-            if self.world.destinations[following[i]] == process:
-                del following[i]
-            i -= 1
-
     # -- judging ---------------------------------------------------------------------------------------
 
     def wrong(self, state: State, process: i64, step: Step) -> str:
         """What is wrong with a step, or nothing."""
-        self.is_illegal = bool(step.error)
-        if step.error:
-            return step.error
+        self.is_illegal = bool(step.error) and not step.unasked
         if step.unasked:
             return step.unasked
+        if step.error:
+            return step.error
         if not step.entered:
             return ""
         problem = self.world.system.problem

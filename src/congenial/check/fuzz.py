@@ -16,7 +16,7 @@ from congenial.check.stepper import Stepper
 from congenial.check.walk import Walk
 from congenial.check.world import Bounds
 from congenial.kernel.node import Node
-from congenial.sim.chance import stream
+from congenial.parts.streams import stream
 
 STEPS_PER_REQUEST = 2000  # times n: a random run that takes longer is going nowhere
 BATCH = 32  # runs between two reports

@@ -10,10 +10,8 @@ from typing import final
 from librt.vecs import vec
 from mypy_extensions import i64
 
-from congenial.check.explore import IDENTITY_MASK, SENT_SHIFT
+from congenial.check.explore import EVENT_MASK, IDENTITY_MASK, SENT_SHIFT
 from congenial.check.world import ARGUMENT, DELIVER, LEAVE, TIMER
-
-EVENT = (1 << 44) - 1
 
 
 @final
@@ -94,7 +92,7 @@ class Graph:
             possible: set[int] = set()
             for position in range(self.firsts[state], self.firsts[state + 1]):
                 identity: i64 = self.labels[position] & IDENTITY_MASK
-                kind = identity & EVENT & ~ARGUMENT
+                kind = identity & EVENT_MASK & ~ARGUMENT
                 if kind == DELIVER or kind == LEAVE or kind == TIMER:
                     possible.add(identity)
                     if self.targets[position] in members:

@@ -27,7 +27,7 @@ from typing import final
 
 from mypy_extensions import i64
 
-from congenial.check.world import ASK, DELIVER, Step, World
+from congenial.check.world import ASK, DELIVER, EVENT_BITS, Step, World
 
 Situation = tuple[str, int, bool, bool]
 Owed = tuple[tuple[int, Situation, tuple[int, ...]], ...]
@@ -60,7 +60,7 @@ class Movers:
 
     def is_early(self, local: i64, packet: i64) -> bool:
         """Is the packet to be delivered at once to the process in state `local`?"""
-        key: int = local << 44 | packet
+        key: int = local << EVENT_BITS | packet
         known = self._early.get(key)
         if known is None:
             steps = self.world.steps(local, DELIVER | packet)
@@ -72,7 +72,7 @@ class Movers:
 
     def observe(self, local: i64, event: i64) -> None:
         """An event happened to a process in state `local`."""
-        key: int = local << 44 | event
+        key: int = local << EVENT_BITS | event
         if key not in self._observed:
             self._observed.add(key)
             self._events.setdefault(local, []).append(event)

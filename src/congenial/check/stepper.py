@@ -102,13 +102,14 @@ class Stepper:
             self._require(not self.up[process], action)
             self._recover(process)
             return
-        self._require(self.up[process], action)
-        if action.event == tr.CRASH:
-            self._crash(process)
-        elif action.event == tr.DROP:
+        if action.event == tr.DROP:
             packet = self._packet(action)
             self.packets.remove(packet)
             self._tell_message(tr.DROP, process, packet)
+            return
+        self._require(self.up[process], action)
+        if action.event == tr.CRASH:
+            self._crash(process)
         else:
             self._step(action)
 
@@ -196,7 +197,6 @@ class Stepper:
         self.timers[process] = []
         self.suspects[process] = set()
         self.occupancy.crash(process)
-        self.packets = [packet for packet in self.packets if packet.dst != process]
         self._tell(Event(self.step_count, tr.CRASH, process))
 
     def _recover(self, process: int) -> None:

@@ -113,6 +113,9 @@ class Walk:
                 for peer in range(self.n):
                     if not stepper.up[peer] and peer not in stepper.suspects[process]:
                         actions.append(Action(tr.SUSPECT, process, peer))
+        for packet in stepper.packets:
+            if not stepper.up[packet.dst]:
+                actions.append(Action(tr.DROP, packet.dst, packet.src, packet.number))
         for packet in stepper.deliverable():
             actions.append(Action(tr.DELIVER, packet.dst, packet.src, packet.number, choices=self._choices()))
         if self.by_priority and not self.bounds.patient:

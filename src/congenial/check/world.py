@@ -25,9 +25,9 @@ from congenial.kernel.problem import Groups
 from congenial.kernel.state import durable_state, freeze, node_from, restore_durable
 
 # an event is kind | argument; the argument of a delivery is the packet
-KIND: Final = 40
+KIND: Final = 28
 ARGUMENT: Final = (1 << KIND) - 1
-EVENT_BITS: Final = 44  # of a whole event
+EVENT_BITS: Final = 32  # of a whole event
 DELIVER: Final = 0 << KIND
 ASK: Final = 1 << KIND  # index into the process's menu
 LEAVE: Final = 2 << KIND
@@ -44,6 +44,9 @@ CRASHES: Final = 0
 LOSSES: Final = 8
 DUPLICATES: Final = 16
 SUSPICIONS: Final = 24
+
+MOST_STATES: Final = 1 << 30
+MOST_PROCESSES: Final = 255
 
 HEADER: Final = 3  # budgets, the last entry's fence and group
 
@@ -128,6 +131,8 @@ class Step:
 class World:
     def __init__(self, system: System, bounds: Bounds) -> None:
         n = system.n
+        if n > MOST_PROCESSES:
+            raise ConfigError(f"at most {MOST_PROCESSES} processes can be explored, not {n}; use congenial fuzz")
         self.system = system
         self.bounds = bounds
         self.n: i64 = n
@@ -179,6 +184,8 @@ class World:
         if known is not None:
             return known
         number: i64 = len(self.states)
+        if number == MOST_STATES:
+            raise ConfigError("too many different states of single processes; ask for fewer processes or requests")
         self._state_ids[key] = number
         self.states.append(state)
         phase = WAITING if state.wants else INSIDE if state.group >= 0 else IDLE
@@ -209,6 +216,8 @@ class World:
         if known is not None:
             return known
         number: i64 = len(self.messages)
+        if number == ARGUMENT:
+            raise ConfigError("too many different messages to keep apart; ask for fewer processes or requests")
         self._packet_ids[key] = number
         self.messages.append(msg)
         self.sources = append(self.sources, src)

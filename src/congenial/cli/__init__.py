@@ -21,7 +21,8 @@ import typer
 from congenial.kernel.errors import ConfigError, CongenialError
 
 SUBCOMMANDS = (
-    "list", "sim", "compare", "check", "fuzz", "replay", "sweep", "reproduce", "node", "lock", "status", "certs", "demo",
+    "list", "sim", "compare", "check", "fuzz", "replay", "sweep", "reproduce",
+    "node", "lock", "status", "certs", "demo",
 )  # fmt: skip
 
 WENT_WRONG = 1

@@ -55,12 +55,16 @@ def command(
     duplicates: Duplicates = 0,
     suspicions: Suspicions = 0,
     timers: Timers = "free",
-    reduce: Annotated[bool, typer.Option(help="Leave out interleavings that make no difference.")] = True,
+    reduce: Annotated[
+        bool | None,
+        typer.Option(
+            "--reduce/--whole", help="Leave out interleavings that make no difference; else only in large systems."
+        ),
+    ] = None,
     symmetry: Annotated[
         bool, typer.Option("--symmetry", help="Take states that differ in names only for one.")
     ] = False,
     limit: Annotated[int, typer.Option(metavar="STATES", help="Stop after so many states.")] = 10_000_000,
-    jobs: Annotated[int, typer.Option(help="Has no effect yet: one process explores.")] = 1,
     options: Set = None,
     trace: TraceTo = "",
     svg: SvgTo = "",

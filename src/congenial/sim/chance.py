@@ -1,7 +1,7 @@
-"""Random numbers: streams that depend on a seed alone, and the distributions drawn from them.
+"""Distributions of random numbers, and the streams they are drawn from.
 
-Equal seeds give equal runs on every machine, compiled or not. Every process draws its thinking, holding and groups
-from a stream of its own, so that two algorithms with equal seeds meet the same requests.
+Every process draws its thinking, holding and groups from a stream of its own, so that two algorithms with equal seeds
+meet the same requests.
 """
 
 from __future__ import annotations
@@ -17,18 +17,6 @@ from congenial.kernel.errors import ConfigError
 NETWORK = -1
 FAULTS = -2
 CHOICES = -3
-
-
-def stream(seed: int, index: int) -> Random:
-    """The stream of a process (0..n-1), or one of `NETWORK`, `FAULTS`, `CHOICES`.
-
-    Neighbouring seeds and indices must not give related streams, so both pass through a mixing function
-    (the finaliser of splitmix64).
-    """
-    word = (seed * 0x9E3779B97F4A7C15 + (index + 4) * 0xD1B54A32D192ED03) & 0xFFFFFFFFFFFFFFFF
-    word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
-    word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & 0xFFFFFFFFFFFFFFFF
-    return Random((word ^ (word >> 31)) >> 1)
 
 
 def exponential(rng: Random, mean: float) -> float:

@@ -23,7 +23,8 @@ from congenial.kernel.out import Out
 from congenial.kernel.problem import Occupancy
 from congenial.kernel.state import durable_state, restore_durable
 from congenial.kernel.trace import Event, Trace, message_event
-from congenial.sim.chance import CHOICES, FAULTS, NETWORK, Distribution, Exponential, exponential, stream
+from congenial.parts.streams import stream
+from congenial.sim.chance import CHOICES, FAULTS, NETWORK, Distribution, Exponential, exponential
 from congenial.sim.faults import FOREVER, NO_FAULTS, Faults, Mishap, Outage, Partition, RandomOutages, RandomPartitions
 from congenial.sim.meter import Meter
 from congenial.sim.queue import Bag, EventQueue
