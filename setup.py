@@ -21,6 +21,7 @@ INTERPRETED = (  # run once per run, not per event
     "sim/simulate.py",
     "sim/hops.py",
     "check/check.py",
+    "check/cases.py",
     "check/fuzz.py",
     "check/replay.py",
 )

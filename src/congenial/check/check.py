@@ -8,7 +8,7 @@ and, for the bound on waiting, all runs in which a single process asks.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from time import process_time
 
 from congenial.algorithms.catalogue import find_algorithm
@@ -98,6 +98,12 @@ class CheckResult:
             data["counterexample"] = self.counterexample.as_dict()
         return data
 
+    def without_events(self) -> CheckResult:
+        """Small enough to be sent to another process."""
+        if self.counterexample is None:
+            return self
+        return replace(self, counterexample=replace(self.counterexample, actions=(), events=()))
+
     def verdict(self) -> str:
         if self.counterexample is not None:
             return f"{self.counterexample.kind.upper()}: {self.counterexample.text}"
@@ -123,27 +129,25 @@ def check(
     reduce: bool | None = None,
     symmetry: bool = False,
     limit: int = 10_000_000,
+    jobs: int = 1,
     options: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> CheckResult:
     """Explore all runs of a small system. Unless `reduce` says otherwise the reduction is used only where the system
-    turns out to be large: verifying it takes longer than exploring a small one whole.
+    turns out to be large: verifying it takes longer than exploring a small one whole. With several `jobs` the runs are
+    split into cases (see `check.cases`), and `states` counts a state once in every case in which it occurs.
 
     >>> check("ricart-agrawala", nodes=2, requests=1).ok
     True
     """
     system = System(find_algorithm(algorithm), nodes, options)
-    bounds = Bounds(
-        requests=at_least(1, requests, "requests"),
-        menus=parse_wants(wants, nodes, groups),
-        fifo=parse_order(order, system),
-        crashes=at_least(0, crashes, "crashes"),
-        losses=at_least(0, losses, "losses"),
-        duplicates=at_least(0, duplicates, "duplicates"),
-        suspicions=at_least(0, suspicions, "suspicions"),
-        patient=parse_timers(timers),
-    )
+    faults = (crashes, losses, duplicates, suspicions)
+    bounds = make_bounds(system, requests, groups, wants, order, faults, timers)
     at_least(1, limit, "limit")
+    if at_least(1, jobs, "jobs") > 1:
+        from congenial.check.cases import check_cases
+
+        return check_cases(system, bounds, reduce, symmetry, limit, jobs, progress)
     return Inquiry(system, bounds, reduce, symmetry, limit, progress).result()
 
 
@@ -436,6 +440,23 @@ def waiters(world: World, state: State) -> list[int]:
 
 
 # -- options as users write them ---------------------------------------------------------------------------
+
+
+def make_bounds(
+    system: System, requests: int, groups: int, wants: str, order: str, faults: tuple[int, int, int, int], timers: str
+) -> Bounds:
+    """Bounds from options; `faults` are the budgets of crashes, losses, duplicates and suspicions."""
+    crashes, losses, duplicates, suspicions = faults
+    return Bounds(
+        requests=at_least(1, requests, "requests"),
+        menus=parse_wants(wants, system.n, groups),
+        fifo=parse_order(order, system),
+        crashes=at_least(0, crashes, "crashes"),
+        losses=at_least(0, losses, "losses"),
+        duplicates=at_least(0, duplicates, "duplicates"),
+        suspicions=at_least(0, suspicions, "suspicions"),
+        patient=parse_timers(timers),
+    )
 
 
 def at_least(least: int, value: int, name: str) -> int:

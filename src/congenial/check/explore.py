@@ -237,9 +237,10 @@ class Explorer:
         world = self.world
         n = self.n
         self.move_count = 0
-        budget: i64 = state[0]
+        victim = world.bounds.victim
         p: i64 = 0
         while p < n:
+            budget: i64 = state[0] if victim < 0 or p == victim else 0
             local: i64 = state[HEADER + p]
             for event in world.own_events[local]:
                 if event & ~ARGUMENT != TIMER or not world.bounds.patient:

@@ -10,7 +10,7 @@ from time import time
 
 from congenial.algorithms.catalogue import find_algorithm
 from congenial.algorithms.system import System
-from congenial.check.check import Counterexample, at_least, parse_order, parse_timers, parse_wants
+from congenial.check.check import Counterexample, at_least, make_bounds
 from congenial.check.replay import play, shorten
 from congenial.check.stepper import Stepper
 from congenial.check.walk import Walk
@@ -80,16 +80,8 @@ def fuzz(
     True
     """
     system = System(find_algorithm(algorithm), nodes, options)
-    bounds = Bounds(
-        requests=at_least(1, requests, "requests"),
-        menus=parse_wants(wants, nodes, groups),
-        fifo=parse_order(order, system),
-        crashes=at_least(0, crashes, "crashes"),
-        losses=at_least(0, losses, "losses"),
-        duplicates=at_least(0, duplicates, "duplicates"),
-        suspicions=at_least(0, suspicions, "suspicions"),
-        patient=parse_timers(timers),
-    )
+    faults = (crashes, losses, duplicates, suspicions)
+    bounds = make_bounds(system, requests, groups, wants, order, faults, timers)
     at_least(1, runs, "runs")
     start = time()
     batches = [(seed + first, min(BATCH, runs - first)) for first in range(0, runs, BATCH)]

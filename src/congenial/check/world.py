@@ -68,6 +68,8 @@ class Bounds:
         leaving: bool = True,
         askers: list[int] | None = None,
         count_hops: bool = False,
+        in_turn: bool = False,
+        victim: int = -1,
     ) -> None:
         self.requests = requests  # of each process
         self.menus = menus  # what each process may ask for, each time
@@ -79,7 +81,26 @@ class Bounds:
         self.patient = patient  # timers run out only when nothing else can happen
         self.leaving = leaving  # may processes leave?
         self.askers = askers  # who asks; None: everybody
+        self.in_turn = in_turn  # a process's k-th request is the k-th of its menu, not any of them
+        self.victim = victim  # the only process that faults may strike; -1: any
         self.count_hops = count_hops  # keep apart what took more messages, one after the other, to come about
+
+    def copy(self) -> Bounds:
+        return Bounds(
+            self.requests,
+            self.menus,
+            self.fifo,
+            self.crashes,
+            self.losses,
+            self.duplicates,
+            self.suspicions,
+            self.patient,
+            self.leaving,
+            self.askers,
+            self.count_hops,
+            self.in_turn,
+            self.victim,
+        )
 
 
 @final
@@ -202,8 +223,11 @@ class World:
             return [RECOVER]
         events: list[i64] = []
         if phase == IDLE and state.left > 0:
-            for index in range(len(self.menus[owner])):
-                events.append(ASK | i64(index))
+            if self.bounds.in_turn:
+                events.append(ASK | i64(self.bounds.requests - state.left))
+            else:
+                for index in range(len(self.menus[owner])):
+                    events.append(ASK | i64(index))
         if phase == INSIDE and self.bounds.leaving:
             events.append(LEAVE)
         for timer in state.timers:

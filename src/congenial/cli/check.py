@@ -65,6 +65,9 @@ def command(
         bool, typer.Option("--symmetry", help="Take states that differ in names only for one.")
     ] = False,
     limit: Annotated[int, typer.Option(metavar="STATES", help="Stop after so many states.")] = 10_000_000,
+    jobs: Annotated[
+        int, typer.Option(help="Processes; they share the cases (what is asked for, whom a fault hits).")
+    ] = 1,
     options: Set = None,
     trace: TraceTo = "",
     svg: SvgTo = "",
@@ -95,6 +98,7 @@ def command(
             reduce=reduce,
             symmetry=symmetry,
             limit=limit,
+            jobs=jobs,
             options=given,
             progress=lambda seen, pending: progress(seen),
         )

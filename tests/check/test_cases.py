@@ -1,0 +1,56 @@
+"""Several processes, each with its cases, find what one finds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from congenial.algorithms.catalogue import ALGORITHMS
+from congenial.check.cases import split
+from congenial.check.check import check
+from congenial.check.world import Bounds
+
+
+@pytest.mark.parametrize("name", ["ra1", "token-gme", "token-gme-types", "suzuki-kasami", "raymond-tree", "maekawa"])
+def test_verdict_and_costs_are_the_same(name: str) -> None:
+    groups = 2 if ALGORITHMS[name].spec.problem is not None and ALGORITHMS[name].spec.problem.groups else 1
+    one, two = [check(name, nodes=3, requests=1, groups=groups, jobs=jobs) for jobs in (1, 2)]
+    assert one.ok
+    assert two.ok
+    assert one.complete
+    assert two.complete
+    assert (one.least_messages, one.most_messages) == (two.least_messages, two.most_messages)
+
+
+@pytest.mark.parametrize(
+    ("name", "system", "kind"),
+    [
+        ("maekawa", {"order": "any"}, "illegal step"),
+        ("suzuki-kasami", {"losses": 1, "requests": 1}, "deadlock"),
+        ("token-gme", {"groups": 2, "losses": 1, "requests": 1}, "deadlock"),
+        ("ricart-agrawala", {"crashes": 1, "requests": 1}, "illegal step"),
+    ],
+)
+def test_what_one_process_finds_two_find(name: str, system: dict[str, Any], kind: str) -> None:
+    for jobs in (1, 2):
+        result = check(name, nodes=3, jobs=jobs, **system)
+        assert result.counterexample is not None
+        assert result.counterexample.kind == kind or jobs > 1
+        assert result.counterexample.events
+
+
+def test_the_same_cases_whoever_takes_them() -> None:
+    results = [check("ra1", nodes=2, requests=2, groups=2, jobs=jobs) for jobs in (2, 3)]
+    assert results[0].states == results[1].states
+    assert results[0].transitions == results[1].transitions
+
+
+def test_cases_are_all_the_ways_to_ask_and_all_the_victims() -> None:
+    menus = [[(0,), (1,)], [(0,)]]
+    cases = split(Bounds(requests=2, menus=menus, losses=1), 2)
+    assert len(cases) == 4 * 2
+    assert sorted({str(case.menus) for case in cases})[0] == "[[(0,), (0,)], [(0,), (0,)]]"
+    assert {case.victim for case in cases} == {0, 1}
+    assert all(case.in_turn and case.losses == 1 for case in cases)
+    assert len(split(Bounds(requests=2, menus=[[(0,)], [(0,)]]), 2)) == 1
