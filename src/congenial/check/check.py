@@ -43,7 +43,7 @@ from congenial.kernel.trace import Event
 STARVATION = "starvation"
 CONCURRENT_ENTRY = "concurrent entry"
 BOUND = "bound"
-SMALL = 300_000  # states, up to which a system is explored whole
+SMALL = 1_000_000  # states, up to which a system is explored whole
 MOST_EXCEPTIONS = 16
 FIRST_LIMIT = 1000  # states explored before a reduction is verified for the first time
 
