@@ -235,8 +235,8 @@ class Inquiry:
                 limit = min(8 * limit, self.limit)
 
     def _run(self, world: World, limit: int, movers: Movers | None) -> Explorer:
-        rule = self.system.spec.symmetry
-        symmetry = Symmetry(world, rule) if self.symmetry and rule is not None else None
+        rule = self.system.spec.symmetry if self.symmetry and world.bounds is self.bounds else None
+        symmetry = None if rule is None else Symmetry(world, rule)
         explorer = Explorer(world, limit, movers, symmetry, self.progress)
         explorer.run()
         if symmetry is not None:
