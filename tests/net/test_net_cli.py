@@ -129,6 +129,9 @@ def test_nodes_locks_and_status(machine: Machine) -> None:
     assert holder.wait(20) == 75
     assert holder.stderr is not None
     assert "is lost" in holder.stderr.read()
+    deadline = time.monotonic() + 20
+    while "peer.away" not in machine.logs() and time.monotonic() < deadline:
+        time.sleep(0.05)  # the others take a moment to be sure that it is gone
     machine.stop()
     assert [node.returncode for name, node in machine.nodes.items() if name != "a"] == [0, 0]
     assert not machine.socket("b").exists()
