@@ -19,8 +19,8 @@ from congenial.check.world import Bounds
 
 MOST_CASES = 4096
 
-Case = tuple[Bounds, bool | None]
-"""The bounds of a case, and whether to reduce."""
+Case = tuple[Bounds, bool | None, bool]
+"""The bounds of a case, whether to reduce, and whether to look at the side cases, too, which are the same for all."""
 
 
 def check_cases(
@@ -34,10 +34,10 @@ def check_cases(
 ) -> CheckResult:
     """What `check` finds, with the cases dealt out to `jobs` processes."""
     start = time()
-    cases: list[Case] = [(case, reduce) for case in split(bounds, system.n)]
+    cases: list[Case] = [(case, reduce, number == 0) for number, case in enumerate(split(bounds, system.n))]
     race = len(cases) == 1 and reduce is None and not symmetry
     if race:
-        cases = [(bounds, False), (bounds, True)]
+        cases = [(bounds, False, True), (bounds, True, True)]
     global _INHERITED
     _INHERITED = (system, cases, symmetry, limit)  # a forked process has it without being sent it
     results: list[CheckResult] = []
@@ -45,7 +45,7 @@ def check_cases(
         found = pool.imap_unordered(_check, range(len(cases))) if race else pool.imap(_check, range(len(cases)))
         for number, result in found:
             if not result.ok:  # once more, here: a counterexample with its events is not sent between processes
-                case, how = cases[number]
+                case, how, _ = cases[number]
                 return Inquiry(system, case, how, symmetry, limit, progress).result()
             results.append(result)
             if progress is not None:
@@ -104,5 +104,5 @@ _INHERITED: tuple[System, list[Case], bool, int] | None = None
 def _check(number: int) -> tuple[int, CheckResult]:
     assert _INHERITED is not None
     system, cases, symmetry, limit = _INHERITED
-    bounds, reduce = cases[number]
-    return number, Inquiry(system, bounds, reduce, symmetry, limit, None).result().without_events()
+    bounds, reduce, with_side_cases = cases[number]
+    return number, Inquiry(system, bounds, reduce, symmetry, limit, None).result(with_side_cases).without_events()

@@ -174,7 +174,8 @@ class Inquiry:
         self.counterexample: Counterexample | None = None
         self.costs: tuple[float, float] | None = None
 
-    def result(self) -> CheckResult:
+    def result(self, with_side_cases: bool = True) -> CheckResult:
+        """The verdict; the side cases, concurrent entry and waiting alone, do not depend on who asks for what."""
         start = process_time()
         explorer = self.explore(self.bounds)
         if explorer.faults and self.symmetry:  # with states renamed on the way there is no run to tell of
@@ -185,7 +186,7 @@ class Inquiry:
             self._report(explorer, explorer.faults[0])
         elif explorer.complete:
             self._judge_graph(explorer)
-        if self.counterexample is None and self.faultless and explorer.complete:
+        if with_side_cases and self.counterexample is None and self.faultless and explorer.complete:
             self._concurrent_entry()
             self._judge_waiting()
         return CheckResult(
@@ -250,9 +251,8 @@ class Inquiry:
     def _judge_graph(self, explorer: Explorer) -> None:
         graph = Graph(explorer.count, explorer.firsts, explorer.targets, explorer.labels)
         cycles = graph.cycles()
-        if cycles and (
-            explorer.movers is not None or self.symmetry
-        ):  # what is fair can only be told with all steps in sight
+        partial = explorer.movers is not None or self.symmetry
+        if cycles and partial:  # what is fair can only be told with all steps in sight
             self.symmetry = False
             explorer = self.explore(self.bounds, reduce=False)
             if explorer.faults:
@@ -306,6 +306,7 @@ class Inquiry:
             kind = CONCURRENT_ENTRY if found.kind == DEADLOCK else found.kind
             text = found.text if found.kind != DEADLOCK else f"all ask for one group, nobody leaves, and {found.text}"
             self._report(explorer, Found(kind, text, found.index, found.move, found.choice, found.early))
+        self.complete = self.complete and (explorer.complete or bool(explorer.faults))
 
     def _judge_waiting(self) -> None:
         """With one process asking, and nobody else: the longest chain of messages from its request to its entry."""
@@ -316,6 +317,9 @@ class Inquiry:
         for process in range(self.system.n):
             alone = Bounds(1, self.bounds.menus, self.bounds.fifo, leaving=False, askers=[process], count_hops=True)
             explorer = self.explore(alone, reduce=False)
+            if not explorer.complete:
+                self.complete = False
+                return
             entries = [step for _, steps in explorer.world.known_steps() for step in steps if step.entered]
             hops = max([step.hops for step in entries], default=0)
             if hops > most:
@@ -331,8 +335,7 @@ class Inquiry:
         else:
             self.violations += 1
         if self.counterexample is None:
-            actions = actions_of(explorer, found)
-            events = told(self.system, self.bounds.fifo, actions)
+            actions, events = run_to(explorer, found)
             self.counterexample = Counterexample(found.kind, found.text, tuple(actions), tuple(events))
 
 
@@ -364,8 +367,8 @@ def _walk(explorer: Explorer, state: State, move: int, choice: int, early: int, 
     position = int(explorer.move_position[move])
     step = explorer.steps(state, process, event)[choice]
     taken.append((state, process, event, position, step.choices))
-    if step.error or early == 0:
-        return state if step.error else explorer.after(state, process, event, position, step)
+    if step.error:
+        return state
     state = explorer.after(state, process, event, position, step)
     for _ in range(MOST_EARLY if explorer.movers is not None else 0):
         position = int(explorer.early_position(state)) if early != 0 else -1
@@ -382,12 +385,11 @@ def _walk(explorer: Explorer, state: State, move: int, choice: int, early: int, 
     return state
 
 
-def actions_of(explorer: Explorer, found: Found) -> list[Action]:
-    """The run that ends in a fault, as steps that a `Stepper` takes."""
+def run_to(explorer: Explorer, found: Found) -> tuple[list[Action], list[Event]]:
+    """The run that ends in a fault: the steps that a `Stepper` takes, and what happens in them."""
     taken, state = path_to(explorer, int(found.index))
     if found.move >= 0:
-        early = int(found.early) if found.early > 0 else 0
-        _walk(explorer, state, int(found.move), int(found.choice), early, taken)
+        _walk(explorer, state, int(found.move), int(found.choice), int(found.early), taken)
     world = explorer.world
     stepper = Stepper(world.system, world.fifo)
     actions: list[Action] = []
@@ -398,7 +400,7 @@ def actions_of(explorer: Explorer, found: Found) -> list[Action]:
             stepper.take(action)
         except (SafetyViolation, IllegalStep):
             break
-    return actions
+    return actions, stepper.events
 
 
 KINDS = {LEAVE: tr.EXIT, TIMER: tr.TIMER, SUSPECT: tr.SUSPECT, TRUST: tr.TRUST, RECOVER: tr.RECOVER, CRASH: tr.CRASH}
@@ -422,17 +424,6 @@ def _action(world: World, stepper: Stepper, process: int, event: int, choices: t
     )
     name = tr.DROP if kind == LOSE else tr.DELIVER
     return Action(name, process, source, number, again=kind == REPEAT, choices=choices)
-
-
-def told(system: System, fifo: bool, actions: list[Action]) -> list[Event]:
-    """The trace of a run."""
-    stepper = Stepper(system, fifo)
-    try:
-        for action in actions:
-            stepper.take(action)
-    except (SafetyViolation, IllegalStep):
-        pass
-    return stepper.events
 
 
 def waiters(world: World, state: State) -> list[int]:

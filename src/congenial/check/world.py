@@ -160,7 +160,6 @@ class World:
         self.fifo = bounds.fifo
         self.menus: list[list[Groups]] = bounds.menus if bounds.menus is not None else [[(0,)]] * n
         self.detects = system.algorithm.on_suspect is not Node.on_suspect
-        self.trusts = system.algorithm.on_trust is not Node.on_trust
         # processes' states
         self.states: list[ProcessState] = []
         self.owners = vec[i64]()

@@ -31,7 +31,7 @@ from congenial.net.names import READERS, group_number, lock_key, slot_key
 
 BREATH = 64  # entries without waiting after which the event loop gets a turn, so that others are heard
 
-EXCLUSIVE, SHARED, GROUP, SEMAPHORE = MODES = ("exclusive", "shared", "group", "semaphore")
+EXCLUSIVE, SHARED, GROUP, SEMAPHORE = ("exclusive", "shared", "group", "semaphore")
 
 L = TypeVar("L")
 T = TypeVar("T")
