@@ -15,3 +15,17 @@ def test_every_run_was_seen(name: str, requests: int) -> None:
     result = check(name, nodes=3, requests=requests, groups=2, wants="0;1;0", reduce=False, limit=1_000_000)
     assert result.ok
     assert result.complete
+
+
+def test_a_side_case_that_reaches_the_limit_leaves_the_verdict_open() -> None:
+    """All runs with a group for each are 4,318 states, those in which all ask for one group and stay are 20,845."""
+    result = check("ra2", nodes=3, requests=1, groups=3, wants="0;1;2", reduce=False, limit=10_000)
+    assert result.ok
+    assert result.states < 10_000
+    assert not result.complete
+
+
+def test_a_small_limit_does_not_call_for_the_reduction() -> None:
+    result = check("ra1", nodes=2, requests=1, groups=2, limit=100_000)
+    assert result.complete
+    assert not result.reduced

@@ -38,7 +38,7 @@ def test_every_mutant_is_of_one_algorithm_and_one_family() -> None:
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=[mutant.name for mutant in MUTANTS])
 def test_the_mutant_is_killed(mutant: Mutant) -> None:
-    result = check(mutant.algorithm, limit=LIMITS[True], **mutant.system)
+    result = check(mutant.algorithm, limit=LIMITS[True], reduce=True, **mutant.system)
     assert result.counterexample is not None, result.verdict()
     assert result.counterexample.kind == mutant.kind, result.verdict()
     assert result.counterexample.events

@@ -163,7 +163,7 @@ class Inquiry:
         self.progress = progress
         self.faultless = not (bounds.crashes or bounds.losses or bounds.duplicates or bounds.suspicions)
         self.reduce = reduce is not False and self.faultless and not bounds.patient
-        self.whole_first = reduce is None and limit > SMALL
+        self.whole_first = reduce is None
         self.symmetry = symmetry
         if symmetry and system.spec.symmetry is None:
             raise ConfigError(f"{system.name} does not say which of its processes are interchangeable (Spec.symmetry)")
@@ -215,7 +215,7 @@ class Inquiry:
         if not (self.reduce if reduce is None else reduce):
             return self._run(world, self.limit, None)
         if self.whole_first:
-            explorer = self._run(world, SMALL, None)
+            explorer = self._run(world, min(SMALL, self.limit), None)
             if explorer.complete or explorer.faults:
                 return explorer
         exceptions: set[Situation] = set()
