@@ -11,16 +11,15 @@ import pytest
 
 from congenial.algorithms.catalogue import ALGORITHMS
 from congenial.algorithms.system import System
+from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message
 from congenial.kernel.out import Outbox
 from congenial.kernel.trace import Event, Trace
-from congenial.parts.quorums.constructions import CONSTRUCTIONS, plane_order
 from congenial.parts.trees import TREES
 from congenial.sim.result import Result
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
 
-CHOICES = {"tree": list(TREES), "quorums": list(CONSTRUCTIONS), "round": ["2", "3", "8"]}
 LOADS: dict[str, dict[str, Any]] = {
     "light": {"think": 500, "hold": 1, "requests": 8},
     "heavy": {"think": 0, "hold": 5, "requests": 8},
@@ -37,9 +36,12 @@ def variants(name: str, n: int) -> Iterator[dict[str, str]]:
     if not options:
         yield {}
     for option in options:
-        for value in CHOICES.get(option.name, [option.default]):
-            if value != "plane" or plane_order(n) > 0:
-                yield {option.name: value}
+        for value in option.choices or (option.default,):
+            try:
+                option.build(value, n)
+            except ConfigError:
+                continue
+            yield {option.name: value}
 
 
 def channels(name: str) -> list[bool]:

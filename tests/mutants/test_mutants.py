@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from importlib import import_module
+from pathlib import Path
 
-import broken_groups
-import broken_permissions
-import broken_tokens
 import pytest
 from mutant import MUTANTS, Mutant
 
@@ -16,7 +15,7 @@ from congenial.check.check import check
 # states after which every mutant is dead, reduced or not, and to which originals are explored here
 LIMITS = {True: 10_000, False: 40_000}
 ORIGINAL_LIMITS = {True: 2_500, False: 40_000}
-FAMILIES = (broken_tokens, broken_permissions, broken_groups)
+FAMILIES = [import_module(path.stem) for path in sorted(Path(__file__).parent.glob("broken_*.py"))]
 
 
 def test_there_are_at_least_three_mutants_of_each_algorithm() -> None:

@@ -60,7 +60,8 @@ class Option:
     """Something an algorithm must be told besides `me` and `n`, such as its quorums.
 
     `build(text, n)` makes the value from what a user wrote; it becomes the keyword argument `name` of the
-    node's constructor. A number that the cost laws speak of names its `variable` there.
+    node's constructor. A number that the cost laws speak of names its `variable` there. `choices` are the values worth
+    trying: all there are, or some of many; `build` may refuse one for some n.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Option:
     help: str
     build: Callable[[str, int], object]
     variable: str = ""
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

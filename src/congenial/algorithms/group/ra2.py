@@ -40,7 +40,15 @@ SPEC = Spec(
     waiting=Law("2"),
     sync_delay=Law("1"),
     concurrency="n",
-    options=(Option("vectors", "compressed", "what replies carry: full or compressed vectors", build_compression),),
+    options=(
+        Option(
+            "vectors",
+            "compressed",
+            "what replies carry: full or compressed vectors",
+            build_compression,
+            choices=("full", "compressed"),
+        ),
+    ),
 )
 
 NO_GROUP: Final = -1

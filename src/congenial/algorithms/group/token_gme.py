@@ -40,7 +40,15 @@ SPEC = Spec(
     waiting=Law("0", "2"),
     sync_delay=Law("1"),
     concurrency="n",
-    options=(Option("selection", "priority", "which group is next: priority or fifo", build_selection),),
+    options=(
+        Option(
+            "selection",
+            "priority",
+            "which group is next: priority or fifo",
+            build_selection,
+            choices=("priority", "fifo"),
+        ),
+    ),
 )
 
 NONE: Final = 0
@@ -313,5 +321,13 @@ class TokenGMEFifo(TokenGME):
         name="token-gme-fifo",
         title="TokenGME, FIFO",
         reference="Mittal & Mohan 2007, section 4.2",
-        options=(Option("selection", "fifo", "which group is next: priority or fifo", build_selection),),
+        options=(
+            Option(
+                "selection",
+                "fifo",
+                "which group is next: priority or fifo",
+                build_selection,
+                choices=("priority", "fifo"),
+            ),
+        ),
     )

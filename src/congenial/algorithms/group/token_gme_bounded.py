@@ -50,7 +50,10 @@ SPEC = replace(
     messages=Law("0", "2*n-1 + 4*(n-1)/L"),
     size="6n",
     waiting=Law("0", "4"),  # a round trip more where sessions are counted anew
-    options=(*token_gme.SPEC.options, Option("limit", "16", "the largest number, smax in the paper", build_limit, "L")),
+    options=(
+        *token_gme.SPEC.options,
+        Option("limit", "16", "the largest number, smax in the paper", build_limit, "L", ("2", "3", "16")),
+    ),
 )
 
 

@@ -27,7 +27,7 @@ from congenial.kernel.node import WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Option, Spec
-from congenial.parts.quorums.constructions import build_quorums
+from congenial.parts.quorums.constructions import CONSTRUCTIONS, build_quorums
 from congenial.parts.quorums.system import Quorums
 from congenial.problems.mutex import MUTEX
 
@@ -41,7 +41,11 @@ SPEC = Spec(
     size="1",
     waiting=Law("2"),
     sync_delay=Law("1", "2"),  # 1 where the quorums' common member is the one that leaves or enters
-    options=(Option("quorums", "auto", "plane, grid, majority, singleton or auto", build_quorums),),
+    options=(
+        Option(
+            "quorums", "auto", "plane, grid, majority, singleton or auto", build_quorums, choices=tuple(CONSTRUCTIONS)
+        ),
+    ),
 )
 
 

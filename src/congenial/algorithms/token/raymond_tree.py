@@ -19,7 +19,7 @@ from congenial.kernel.node import INSIDE, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Interchangeable, Law, Option, Spec
-from congenial.parts.trees import Tree, build_tree
+from congenial.parts.trees import TREES, Tree, build_tree
 from congenial.problems.mutex import MUTEX
 
 SPEC = Spec(
@@ -31,7 +31,7 @@ SPEC = Spec(
     size="1",
     waiting=Law("0", "2*D"),
     sync_delay=Law("1", "D"),
-    options=(Option("tree", "balanced", "star, line, balanced or random", build_tree),),
+    options=(Option("tree", "balanced", "star, line, balanced or random", build_tree, choices=tuple(TREES)),),
     symmetry=Interchangeable(fixed=(0,), processes=("holder", "queue")),  # the leaves of a star
 )
 

@@ -42,7 +42,9 @@ SPEC = replace(
     title="Suzuki-Kasami, bounded",
     messages=Law("0", "n + (n-1)/L"),
     waiting=Law("0", "2"),
-    options=(Option("round", "8", "requests of a process before its numbers start again", build_round, "L"),),
+    options=(
+        Option("round", "8", "requests of a process before its numbers start again", build_round, "L", ("2", "3", "8")),
+    ),
 )
 
 
