@@ -71,10 +71,11 @@ def test_the_claims_of_the_paper(rewrite: bool) -> None:
 
 @pytest.mark.parametrize("paper", PAPERS.values(), ids=list(PAPERS))
 def test_claims_speak_of_figures_and_values_that_exist_also_in_the_quick_version(paper: Paper) -> None:
-    figures = {figure.name: figure for figure in paper.figures}
-    for claim in paper.claims:
-        for name in claim.test.figures:
-            for sweep in (figures[name].sweep, figures[name].quick()):
+    for claim in paper.all_claims():
+        for quick in (False, True):
+            sweeps = {name: sweep for exhibit in paper.exhibits for name, sweep in exhibit.sweeps(quick).items()}
+            for name in claim.test.figures:
+                sweep = sweeps[name]
                 (values,) = sweep.vary.values()
                 assert claim.test.metric in sweep.metrics
                 if isinstance(claim.test, At):
@@ -93,8 +94,9 @@ def test_figures_vary_what_their_captions_say() -> None:
         "7a": ("nodes", 2, 500, None),
         "7b": ("skew", "50/50", "10/90", 200),
     }
-    assert {figure.name for figure in TOKEN_GME.figures} == set(captions)
-    for figure in TOKEN_GME.figures:
+    assert {figure.name for figure in TOKEN_GME.exhibits} == set(captions)
+    for figure in TOKEN_GME.exhibits:
+        assert isinstance(figure, Figure)
         parameter, first, last, nodes = captions[figure.name]
         ((varied, values),) = figure.sweep.vary.items()
         assert (varied, values[0], values[-1], figure.sweep.fixed.get("nodes")) == (parameter, first, last, nodes)

@@ -25,7 +25,7 @@ PAPER = Paper(
     name="little",
     title="A little paper",
     reference="Nobody 1999, section 4",
-    figures=(Figure("1a", "Messages", SWEEP, (3, 7), WINDOW), Figure("1b", "Messages again", SWEEP, (3, 7), WINDOW)),
+    exhibits=(Figure("1a", "Messages", SWEEP, (3, 7), WINDOW), Figure("1b", "Messages again", SWEEP, (3, 7), WINDOW)),
     claims=(
         Claim("a token halves the messages", "4.1", "0.58", At(("1a",), MESSAGES, 7, 0.5, 0.65)),
         Claim("pigs fly", "4.2", "1.5", At(("1a",), MESSAGES, 7, 1.4, 1.6), reason="no wings"),
@@ -87,7 +87,7 @@ def test_the_page_for_people(little: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_targets() -> None:
-    names = [figure.name for figure in find_targets(["token-gme/7b", "token-gme/6a"])[0].figures]
+    names = [figure.name for figure in find_targets(["token-gme/7b", "token-gme/6a"])[0].exhibits]
     assert names == ["6a", "7b"]
     assert find_targets(["all"])[0] == find_targets(["token-gme"])[0] == find_targets(["token-gme/all"])[0]
     for text, reason in (("tokengme", "there is no paper 'tokengme'"), ("token-gme/8", "token-gme has no figure '8'")):

@@ -12,6 +12,8 @@ from congenial.cli.sweep import Cluster, Jobs, resumable, show_outcome, sweep_ba
 
 if TYPE_CHECKING:
     from congenial.lab.claims import Judged
+    from congenial.lab.papers import Exhibit
+    from congenial.lab.reproduce import Reproduction
 
 EXAMPLES = """
 congenial reproduce token-gme/6a
@@ -56,17 +58,39 @@ def command(
         return
     for item in made:
         if not claims:
-            for figure in item.target.figures:
-                print(f"\nFigure {figure.name}: {figure.title}")
-                show_outcome(item.outcomes[figure.name], markdown)
+            for exhibit in item.target.exhibits:
+                show_exhibit(exhibit, item, markdown)
         ran = set(item.outcomes)
-        show_claims([j for j in item.judged if claims or ran.issuperset(j.claim.test.figures)], markdown)
+        stated = item.judged if claims else [j for j in item.judged if j.claim in item.target.paper.claims]
+        show_claims([j for j in stated if claims or ran.issuperset(j.claim.test.figures)], markdown)
     notice_if_interpreted()
     for place in places:
         print(place)
 
 
+def show_exhibit(exhibit: Exhibit, made: Reproduction, markdown: bool) -> None:
+    from congenial.cli.output import show, table
+    from congenial.lab.claims import Tally
+    from congenial.lab.costs import cost_lines
+    from congenial.lab.papers import Figure, Table
+
+    print(f"\n{'Figure ' if isinstance(exhibit, Figure) else ''}{exhibit.name}: {exhibit.title}")
+    if isinstance(exhibit, Table):
+        judged = made.of_exhibit(exhibit)
+        lines = cost_lines(exhibit, made.outcomes, judged)
+        rows = table(*lines[0], markdown=markdown)
+        for line in lines:
+            rows.add_row(*[str(cell) for cell in line.values()])
+        show(rows)
+        print(Tally(judged))
+        return
+    for name in exhibit.sweeps(quick=True):
+        show_outcome(made.outcomes[name], markdown)
+
+
 def show_claims(judged: list[Judged], markdown: bool) -> None:
+    if not judged:
+        return
     from congenial.cli.output import show, table
     from congenial.lab.claims import Tally
     from congenial.lab.sweep import METRICS

@@ -17,15 +17,18 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from math import hypot
 
-from congenial.lab.replication import Value
+from congenial.kernel.spec import Law
+from congenial.lab.replication import Replication, Value
 from congenial.lab.sweep import METRICS
 from congenial.lab.tables import Estimate, Outcome, show_value
+from congenial.sim.statistics import mean
 
 REPRODUCED = "reproduced"
 UNDECIDED = "undecided"
 PARTLY = "partly"
 NOT_REPRODUCED = "not reproduced"
 NOT_RUN = "not run"
+SLACK = 1e-9  # of sums of fractions
 
 Outcomes = Mapping[str, Outcome]
 """By figure."""
@@ -143,6 +146,62 @@ class Trend(Test):
         """As claimed, and by more than chance."""
         low, high = (first, second) if self.rises else (second, first)
         return high.value - low.value > hypot(high.half, low.half)
+
+
+@dataclass(frozen=True)
+class Costs(Test):
+    """Every run of `algorithm` costs low..high, formulas as in `Law`; if `reached`, the mean at one of the loads comes
+    within 5% of the upper one. Partly so if the means do, but not every run."""
+
+    algorithm: str
+    low: str
+    high: str
+    reached: bool = False
+
+    def judge(self, outcomes: Outcomes) -> Finding:
+        law = Law(self.low, self.high)
+        runs_within = means_within = True
+        reached = False
+        text = ""
+        for figure in self.figures:
+            outcome = outcomes[figure]
+            for point in [point for point in outcome.records if self.algorithm in outcome.sweep.algorithms]:
+                sizes = sizes_of(self.algorithm, int(point[0]))
+                low, high = law.least_for(sizes), law.most_for(sizes)
+                costs = [record.measures[self.metric] for record in outcome.records[point][self.algorithm]]
+                average = mean(costs)
+                runs_within &= low - SLACK <= min(costs) and max(costs) <= high + SLACK
+                means_within &= low - SLACK <= average <= high + SLACK
+                reached |= average >= 0.95 * high
+                text = f"{low:.4g} .. {high:.4g} at n = {point[0]}" if low < high else f"{high:.4g} at n = {point[0]}"
+        verdict = REPRODUCED if runs_within else PARTLY if means_within else NOT_REPRODUCED
+        if self.reached and not reached and verdict == REPRODUCED:
+            verdict = PARTLY
+        return Finding(text, verdict)
+
+
+@dataclass(frozen=True)
+class Grows(Test):
+    """From the smallest to the largest size the mean grows no faster than a formula, give or take a quarter."""
+
+    algorithm: str
+    formula: str
+
+    def judge(self, outcomes: Outcomes) -> Finding:
+        outcome = outcomes[self.figures[-1]]
+        points = list(outcome.records)
+        first, last = [outcome.mean(point, self.algorithm, self.metric) for point in (points[0], points[-1])]
+        law = Law(self.formula)
+        small, large = [law.most_for(sizes_of(self.algorithm, int(point[0]))) for point in (points[0], points[-1])]
+        growth, allowed = last.value / first.value, large / small
+        text = f"grows {growth:.3g}-fold from n = {points[0][0]} to {points[-1][0]}, {self.formula} {allowed:.3g}-fold"
+        return Finding(text, REPRODUCED if growth <= 1.25 * allowed else NOT_REPRODUCED, growth)
+
+
+def sizes_of(algorithm: str, n: int) -> dict[str, int]:
+    """The variables of the cost laws, for an algorithm and its options as a sweep names them."""
+    scenario = Replication(algorithm, (("nodes", n),), 0).scenario()
+    return scenario.system().sizes
 
 
 @dataclass(frozen=True)

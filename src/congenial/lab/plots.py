@@ -6,7 +6,7 @@ results give equal files.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,16 @@ Curve = list[tuple[Value, Estimate]]
 
 def plot(outcome: Outcome, kind: str, title: str, path: Path) -> list[Path]:
     """Draw the curves of a sweep, `kind` 'absolute' or 'ratio', as path.png and path.svg."""
+    return _saved(path, lambda figure: _draw(figure, outcome, kind, title))
+
+
+def plot_chart(panels: Mapping[str, Sequence[Outcome]], title: str, path: Path) -> list[Path]:
+    """Draw the first metric of several sweeps over the processes, on log axes, a panel for each load."""
+    return _saved(path, lambda figure: _draw_chart(figure, panels, title))
+
+
+def _saved(path: Path, draw: Callable[[Figure], None]) -> list[Path]:
+    """As path.png and path.svg."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -49,12 +59,42 @@ def plot(outcome: Outcome, kind: str, title: str, path: Path) -> list[Path]:
     with matplotlib.rc_context({**matplotlib.rcParamsDefault, "backend": "agg", **STYLE}):
         figure = Figure(layout="constrained")
         FigureCanvasAgg(figure)
-        _draw(figure, outcome, kind, title)
+        draw(figure)
         png, svg = path.with_suffix(".png"), path.with_suffix(".svg")
         figure.savefig(png, metadata={"Software": None})
         figure.set_layout_engine("none")  # everything has its place now
         figure.savefig(svg, metadata={"Date": None, "Creator": None})
     return [png, svg]
+
+
+def _draw_chart(figure: Figure, panels: Mapping[str, Sequence[Outcome]], title: str) -> None:
+    from matplotlib.ticker import FuncFormatter
+
+    plain = FuncFormatter(lambda value, _: f"{value:g}")
+    figure.set_size_inches(5.5 * len(panels), 8.0)
+    grid = figure.subplots(1, len(panels), squeeze=False, sharey=True)
+    for axes, (name, outcomes) in zip(grid.flat, panels.items(), strict=True):
+        number = 0
+        for outcome in outcomes:
+            metric = outcome.sweep.metrics[0]
+            for algorithm in outcome.sweep.algorithms:
+                curve = curve_of(outcome, "absolute", algorithm, metric)
+                drawn = [(float(value), estimate.value) for value, estimate in curve if estimate.value > 0]
+                # every algorithm has a colour and a marker of its own: their numbers have no common factor
+                colour, marker = OKABE_ITO[number % 7], MARKERS[number % len(MARKERS)]
+                x, y = [value for value, _ in drawn], [cost for _, cost in drawn]
+                axes.plot(x, y, DASHES[number // 7 % 4], color=colour, marker=marker, markersize=4, label=algorithm)
+                number += 1
+            axes.set_ylabel(METRICS[metric])
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.xaxis.set_major_formatter(plain)
+        axes.yaxis.set_major_formatter(plain)
+        axes.set_xlabel(PARAMETERS["nodes"])
+        axes.set_title(name, loc="left", fontsize=10)
+    handles, labels = grid.flat[0].get_legend_handles_labels()
+    figure.suptitle(title, fontsize=12)
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=8)
 
 
 def _draw(figure: Figure, outcome: Outcome, kind: str, title: str) -> None:

@@ -10,29 +10,31 @@ from shutil import copyfile
 from congenial import __version__
 from congenial.kernel.errors import ConfigError
 from congenial.lab.claims import Judged, Tally, markdown_table
+from congenial.lab.costs import cost_lines, markdown_lines
 from congenial.lab.folder import write_folder
-from congenial.lab.papers import PAPERS, Figure, Paper
+from congenial.lab.papers import PAPERS, Chart, Exhibit, Figure, Paper, Table
+from congenial.lab.plots import plot_chart
 from congenial.lab.replication import fingerprint
 from congenial.lab.runner import Crew, Watch, run_sweeps
 from congenial.lab.store import Store
 from congenial.lab.sweep import PARAMETERS, Sweep
-from congenial.lab.tables import Outcome, show_value
+from congenial.lab.tables import Outcome, show_value, write_csv
 
 DOCUMENTED = ("ratio.svg", "absolute.svg", "ratios.csv", "results.csv")  # what a page shows of a figure
 
 
 @dataclass(frozen=True)
 class Target:
-    """Figures of a paper."""
+    """Exhibits of a paper."""
 
     paper: Paper
-    figures: tuple[Figure, ...]
+    exhibits: tuple[Exhibit, ...]
 
     @property
     def name(self) -> str:
-        if self.figures == self.paper.figures:
+        if self.exhibits == self.paper.exhibits:
             return self.paper.name
-        return " ".join([f"{self.paper.name}/{figure.name}" for figure in self.figures])
+        return " ".join([f"{self.paper.name}/{exhibit.name}" for exhibit in self.exhibits])
 
 
 @dataclass(frozen=True)
@@ -41,16 +43,17 @@ class Reproduction:
     outcomes: dict[str, Outcome]
     judged: list[Judged]
 
-    def of_figure(self, figure: str) -> list[Judged]:
-        """The verdicts that rest on a figure alone."""
-        return [item for item in self.judged if item.claim.test.figures == (figure,)]
+    def of_exhibit(self, exhibit: Exhibit) -> list[Judged]:
+        """The verdicts that rest on an exhibit alone."""
+        parts = set(exhibit.sweeps(quick=True))
+        return [item for item in self.judged if parts.issuperset(item.claim.test.figures)]
 
     def as_dict(self) -> dict[str, object]:
         return {
             "paper": self.target.paper.name,
             "reference": self.target.paper.reference,
             "version": __version__,
-            "figures": list(self.outcomes),
+            "figures": [exhibit.name for exhibit in self.target.exhibits],
             "claims": [item.as_dict() for item in self.judged],
             "tally": str(Tally(self.judged)),
         }
@@ -59,52 +62,74 @@ class Reproduction:
 def find_targets(texts: list[str]) -> list[Target]:
     """'token-gme/6a': a figure; 'token-gme' or 'token-gme/all': all figures of a paper; 'all': everything."""
     if "all" in texts:
-        return [Target(paper, paper.figures) for paper in PAPERS.values()]
+        return [Target(paper, paper.exhibits) for paper in PAPERS.values()]
     wanted: dict[str, set[str]] = {}
     for text in texts:
         name, _, figure = text.partition("/")
         if name not in PAPERS:
             raise ConfigError(f"there is no paper {name!r}; there are: {', '.join(PAPERS)}, all")
-        known = [item.name for item in PAPERS[name].figures]
+        known = [item.name for item in PAPERS[name].exhibits]
         if figure not in (*known, "", "all"):
             raise ConfigError(f"{name} has no figure {figure!r}; it has: {', '.join(known)}, all")
         wanted.setdefault(name, set()).update([figure] if figure in known else known)
     return [
-        Target(PAPERS[name], tuple([figure for figure in PAPERS[name].figures if figure.name in figures]))
-        for name, figures in wanted.items()
+        Target(PAPERS[name], tuple([exhibit for exhibit in PAPERS[name].exhibits if exhibit.name in names]))
+        for name, names in wanted.items()
     ]
 
 
 def reproduce(
     target: Target, folder: Path, crew: Crew, quick: bool = False, watch: Watch | None = None
 ) -> Reproduction:
-    """Run the figures together, so that what they share is run once, and write each into its folder."""
+    """Run the exhibits together, so that what they share is run once, and write each into its folder."""
     paper = target.paper
-    sweeps = {figure.name: figure.quick() if quick else figure.sweep for figure in target.figures}
     store = Store(folder)
-    run_sweeps(list(sweeps.values()), store, crew, watch)
+    run_sweeps([sweep for exhibit in target.exhibits for sweep in exhibit.sweeps(quick).values()], store, crew, watch)
     outcomes: dict[str, Outcome] = {}
-    for figure in target.figures:
-        command = f"congenial reproduce {paper.name}/{figure.name}{' --quick' if quick else ''}"
-        title = f"{figure.title} ({paper.reference.split(',')[0]}, fig. {figure.name})"
-        outcomes[figure.name] = write_folder(folder / figure.name, sweeps[figure.name], store, title, command)
-    made = Reproduction(target, outcomes, [claim.judge(outcomes) for claim in paper.claims])
-    for figure in target.figures:
-        judged = made.of_figure(figure.name)
-        text = f"# {figure.title}\n\n{Tally(judged)}\n\n{markdown_table(judged)}\n"
-        (folder / figure.name / "verdict.md").write_text(text, encoding="utf-8")
-    if len(outcomes) == len(paper.figures):
+    for exhibit in target.exhibits:
+        sweeps = exhibit.sweeps(quick)
+        if isinstance(exhibit, Figure):
+            command = f"congenial reproduce {paper.name}/{exhibit.name}{' --quick' if quick else ''}"
+            title = f"{exhibit.title} ({paper.reference.split(',')[0]}, fig. {exhibit.name})"
+            outcomes[exhibit.name] = write_folder(folder / exhibit.name, sweeps[exhibit.name], store, title, command)
+        else:
+            outcomes |= {name: Outcome.of(sweep, store) for name, sweep in sweeps.items()}
+    made = Reproduction(target, outcomes, [claim.judge(outcomes) for claim in paper.all_claims()])
+    for exhibit in target.exhibits:
+        write_exhibit(exhibit, made, folder / exhibit.name)
+    if len(target.exhibits) == len(paper.exhibits):
         (folder / "claims.md").write_text(f"{markdown_table(made.judged)}\n", encoding="utf-8")
         (folder / "claims.json").write_text(json.dumps(made.as_dict(), indent=1) + "\n", encoding="utf-8")
     return made
 
 
+def write_exhibit(exhibit: Exhibit, made: Reproduction, folder: Path) -> None:
+    """The verdicts on what an exhibit shows; a table's lines, a chart's picture."""
+    folder.mkdir(parents=True, exist_ok=True)
+    judged = made.of_exhibit(exhibit)
+    if isinstance(exhibit, Table):
+        lines = cost_lines(exhibit, made.outcomes, judged)
+        write_csv(folder / "table.csv", lines)
+        text = markdown_lines(lines)
+    else:
+        text = markdown_table(judged)
+    if isinstance(exhibit, Chart):
+        panels = exhibit.outcomes(made.outcomes)
+        plot_chart(panels, exhibit.title, folder / "chart")
+        rows = [
+            {"load": panel, **row} for panel, outcomes in panels.items() for item in outcomes for row in item.summary()
+        ]
+        write_csv(folder / "chart.csv", rows)
+    (folder / "verdict.md").write_text(f"# {exhibit.title}\n\n{Tally(judged)}\n\n{text}\n", encoding="utf-8")
+
+
 def write_docs(made: Reproduction, folder: Path, docs: Path, quick: bool) -> Path:
-    """A page with all figures, their parameters and the claims, and what it shows as CSV, from the folder of a run."""
+    """A page with everything shown, its parameters and the claims, and the data as CSV, from the folder of a run."""
     paper = made.target.paper
     pictures = docs / paper.name
     pictures.mkdir(parents=True, exist_ok=True)
     command = f"congenial reproduce {made.target.name}{' --quick' if quick else ''} --docs {docs.as_posix()}"
+    stated = [item for item in made.judged if item.claim in paper.claims]
     parts = [
         f"# {paper.title}",
         f"{paper.reference}. Made by congenial {__version__} (code {fingerprint()}) with",
@@ -112,21 +137,44 @@ def write_docs(made: Reproduction, folder: Path, docs: Path, quick: bool) -> Pat
         "What we assumed:",
         "\n".join([f"- {assumption}" for assumption in paper.assumptions]),
         f"## Claims: {Tally(made.judged)}",
-        markdown_table(made.judged),
+        *([markdown_table(stated)] if stated else []),
     ]
-    for figure in made.target.figures:
-        outcome = made.outcomes[figure.name]
-        for name in DOCUMENTED:
-            copyfile(folder / figure.name / name, pictures / f"{figure.name}-{name}")
-        data = f"[ratios]({paper.name}/{figure.name}-ratios.csv), [means]({paper.name}/{figure.name}-results.csv)"
-        parts += [
-            f"## Figure {figure.name}: {figure.title}",
-            f"{describe(outcome.sweep)} Data: {data}; [the means, drawn]({paper.name}/{figure.name}-absolute.svg).",
-            f"![{figure.title}: ratios]({paper.name}/{figure.name}-ratio.svg)",
-        ]
+    for exhibit in made.target.exhibits:
+        parts += exhibit_page(exhibit, made, folder / exhibit.name, pictures)
     page = docs / f"{paper.name}.md"
     page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     return page
+
+
+def exhibit_page(exhibit: Exhibit, made: Reproduction, folder: Path, pictures: Path) -> list[str]:
+    """An exhibit's part of the page for people; what it shows is copied into `pictures`."""
+    place = f"{pictures.name}/{exhibit.name}"
+    if isinstance(exhibit, Figure):
+        for name in DOCUMENTED:
+            copyfile(folder / name, pictures / f"{exhibit.name}-{name}")
+        data = f"[ratios]({place}-ratios.csv), [means]({place}-results.csv)"
+        drawn = f"[the means, drawn]({place}-absolute.svg)"
+        return [
+            f"## Figure {exhibit.name}: {exhibit.title}",
+            f"{describe(made.outcomes[exhibit.name].sweep)} Data: {data}; {drawn}.",
+            f"![{exhibit.title}: ratios]({place}-ratio.svg)",
+        ]
+    if isinstance(exhibit, Table):
+        copyfile(folder / "table.csv", pictures / f"{exhibit.name}.csv")
+        loads = [
+            f"- {load}: {', '.join([f'{k} {show_value(v)}' for k, v in fixed.items()])}"
+            for load, fixed in exhibit.loads.items()
+        ]
+        lines = cost_lines(exhibit, made.outcomes, made.of_exhibit(exhibit))
+        return [
+            f"## {exhibit.title}",
+            f"Messages per entry with {exhibit.nodes[-1]} processes ([data]({place}.csv)). Loads:",
+            "\n".join(loads),
+            markdown_lines(lines),
+        ]
+    copyfile(folder / "chart.svg", pictures / f"{exhibit.name}.svg")
+    copyfile(folder / "chart.csv", pictures / f"{exhibit.name}.csv")
+    return [f"## {exhibit.title}", f"![{exhibit.title}]({place}.svg)", f"[Data]({place}.csv)."]
 
 
 def describe(sweep: Sweep) -> str:
