@@ -10,7 +10,7 @@ from standin import made_up
 
 from congenial.lab.claims import At, Claim, Everywhere, Extreme, Tally, Trend, markdown_table
 from congenial.lab.papers import PAPERS
-from congenial.lab.papers.paper import Paper
+from congenial.lab.papers.paper import Figure, Paper
 from congenial.lab.papers.token_gme import TOKEN_GME, USUAL
 
 W = "waiting_time_mean"
