@@ -31,6 +31,7 @@ from congenial.kernel.problem import Groups
 from congenial.kernel.state import node_from, state_of
 from congenial.kernel.trace import Event
 from congenial.parts.streams import stream
+from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
 
 STATES = 20_000  # within which a small system is explored
@@ -104,14 +105,14 @@ class Suite:
         def test() -> str:
             entries = 0
             for seed, nodes in enumerate((1, 2, 3, 7)):
-                system = System(self.algorithm, nodes, self.options)
-                groups = 3 if system.problem.groups else 1
+                groups = 3 if self.groups > 1 else 1
                 parameters: dict[str, Any] = {
                     "nodes": nodes,
                     "groups": groups,
                     "fifo": order == "fifo",
                     "options": self.options,
                 }
+                system = Scenario(self.algorithm, **parameters).system()  # as the simulator will make it
                 result = simulate(self.algorithm, seed=seed, **parameters, **LOADS[load])
                 where = f"{nodes} processes, seed {seed}"
                 assert result.ok, f"{where}: {result.verdict()}"

@@ -58,12 +58,13 @@ CASES = [
 
 @pytest.mark.parametrize(("name", "n", "options"), CASES)
 def test_messages_per_entry_stay_within_the_law(name: str, n: int, options: dict[str, str]) -> None:
-    system = System(ALGORITHMS[name], n, options)
+    problem = ALGORITHMS[name].spec.problem
+    groups = 3 if problem is not None and problem.groups else 1
+    system = Scenario(name, nodes=n, groups=groups, options=options).system()
     law = system.spec.messages
     assert law is not None, f"{name} states no message law"
     for number, (load, parameters) in enumerate(LOADS.items()):
         for fifo in channels(name):
-            groups = 3 if system.problem.groups else 1
             result = simulate(name, nodes=n, groups=groups, options=options, fifo=fifo, seed=number, **parameters)
             assert result.ok, f"{load}: {result.verdict()}"
             assert result.entries == result.requests

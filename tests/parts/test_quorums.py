@@ -80,16 +80,17 @@ def test_sizes(n: int) -> None:
     assert max(len(members) for members in grid(n).sets) <= 2 * side - 1
     assert grid(n).sizes()["q"] >= sqrt(n)
     assert {len(members) for members in majority(n).sets} == {n // 2 + 1}
-    assert singleton(n).sizes() == {"q": 1, "q_min": 1}
+    assert singleton(n).sizes() == {"q": 1, "q_min": 1, "b": n}
 
 
 @pytest.mark.parametrize("n", [4, 9, 16, 25])
 def test_square_grids_are_even(n: int) -> None:
-    assert grid(n).sizes() == {"q": 2 * isqrt(n) - 1, "q_min": 2 * isqrt(n) - 1}
+    size = 2 * isqrt(n) - 1
+    assert grid(n).sizes() == {"q": size, "q_min": size, "b": size}
 
 
 def test_uneven_grids_say_so() -> None:
-    assert grid(5).sizes() == {"q": 4, "q_min": 3}
+    assert grid(5).sizes() == {"q": 4, "q_min": 3, "b": 4}
 
 
 def test_auto_takes_a_plane_where_there_is_one() -> None:

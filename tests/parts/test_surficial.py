@@ -43,7 +43,7 @@ def test_where_no_process_is_added_a_groups_quorums_are_disjoint_and_all_sets_of
             for member in members:
                 count[member] += 1
     assert count == [2] * n
-    assert quorums.sizes() == {"q": (m - 1) * k, "q_min": len(quorums.common()), "m": m}
+    assert quorums.sizes() == {"q": (m - 1) * k, "q_min": len(quorums.common()), "b": ceil(n / k), "m": m}
 
 
 @given(st.integers(2, 8), st.integers(1, 6))

@@ -70,7 +70,13 @@ class Scenario:
             raise ConfigError(f"--until {self.until:g} comes before the warm-up is over (--warmup {self.warmup:g})")
 
     def system(self) -> System:
-        return System(find_algorithm(self.algorithm), self.nodes, self.options)
+        return System(find_algorithm(self.algorithm), self.nodes, self.settings())
+
+    def settings(self) -> dict[str, str]:
+        """The algorithm's options. One that must know how many groups there are is told, unless `options` do."""
+        names = [option.name for option in find_algorithm(self.algorithm).spec.options]
+        told = {"groups": str(self.groups)} if "groups" in names else {}
+        return {**told, **self.options}
 
     def keeps_order(self, system: System) -> bool:
         return system.spec.fifo if self.fifo is None else self.fifo

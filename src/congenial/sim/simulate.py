@@ -96,7 +96,7 @@ def _beginning(scenario: Scenario, engine: Engine) -> Event:
     """The first line of a trace: what is needed to run it again."""
     name = scenario.algorithm if isinstance(scenario.algorithm, str) else engine.system.name
     fifo = scenario.keeps_order(engine.system)
-    about = {"algorithm": name, "nodes": scenario.nodes, "options": dict(scenario.options), "fifo": fifo}
+    about = {"algorithm": name, "nodes": scenario.nodes, "options": scenario.settings(), "fifo": fifo}
     return Event(0.0, BEGIN, -1, fields=dict(about))
 
 

@@ -67,11 +67,20 @@ class Surficial:
         return tuple(sorted(members))
 
     def sizes(self) -> dict[str, int]:
-        """The variables of the cost laws that this structure sets."""
-        sizes = [len(self.common())]
+        """The variables of the cost laws that this structure sets; b is for one group, of the m."""
+        common = len(self.common())
+        largest = smallest = common
+        most = 0
         for group in range(self.groups):
-            sizes.extend([len(members) for members in self._family(group)])
-        return {"q": max(sizes), "q_min": min(sizes), "m": self.groups}
+            asked_by: dict[int, int] = {}
+            for line, members in enumerate(self._family(group)):
+                askers = len(range(line, self.n, self.degree))
+                largest = max(largest, len(members))
+                smallest = min(smallest, len(members))
+                for member in members:
+                    asked_by[member] = asked_by.get(member, 0) + askers
+            most = max(most, *asked_by.values(), 0)
+        return {"q": largest, "q_min": smallest, "b": most, "m": self.groups}
 
     def _family(self, group: int) -> list[tuple[int, ...]]:
         return [self.quorum(group, line) for line in range(self.degree)]

@@ -27,7 +27,11 @@ class Quorums:
     def sizes(self) -> dict[str, int]:
         """The variables of the cost laws that this structure sets."""
         sizes = [len(members) for members in self.sets]
-        return {"q": max(sizes), "q_min": min(sizes)}
+        asked_by = [0] * len(self.sets)
+        for members in self.sets:
+            for member in members:
+                asked_by[member] += 1
+        return {"q": max(sizes), "q_min": min(sizes), "b": max(asked_by)}
 
 
 def disjoint_pair(sets: list[tuple[int, ...]]) -> tuple[int, int] | None:
