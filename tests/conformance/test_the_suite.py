@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
+from congenial.algorithms.group.ra1 import RA1
 from congenial.algorithms.group.token_gme import TokenGME
 from congenial.algorithms.permission.ricart_agrawala import RicartAgrawala
 from congenial.algorithms.token.suzuki_kasami import Request, SuzukiKasami
+from congenial.check.check import check
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message
 from congenial.kernel.node import INSIDE, WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
+from congenial.kernel.spec import Spec
 from congenial.testing import conformance
 
 
@@ -104,6 +109,42 @@ def test_a_counterexample_is_readable() -> None:
 
 def test_who_keeps_others_of_the_group_out_fails() -> None:
     assert failures(Unsocial, "everybody inside together")
+
+
+class Modest(TokenGME):
+    """Admits to a flaw that it does not have."""
+
+    spec: ClassVar[Spec] = replace(TokenGME.spec, concurrent_entry=False)
+
+
+class HonestlyUnsocial(Unsocial):
+    """Admits that it lets nobody join."""
+
+    spec: ClassVar[Spec] = replace(TokenGME.spec, concurrent_entry=False)
+
+
+def test_who_admits_to_a_lack_of_concurrent_entry_must_lack_it() -> None:
+    assert "everybody always got in" in failures(Modest, "not always everybody inside").popitem()[1]
+    assert not failures(HonestlyUnsocial, "not always everybody inside")
+    assert [case for case in conformance(Modest) if "everybody" in str(case)]
+
+
+class OneAtATime(RA1):
+    """Defers requests for its own group like any other."""
+
+    def _on_request(self, src: int, number: int, group: int, out: Out) -> None:
+        super()._on_request(src, number, -1, out)
+
+
+class HonestlyOneAtATime(OneAtATime):
+    spec: ClassVar[Spec] = replace(RA1.spec, concurrent_entry=False)
+
+
+def test_the_checker_believes_a_spec_that_admits_to_it() -> None:
+    found = check(OneAtATime, nodes=2, requests=1).counterexample
+    assert found is not None
+    assert found.kind == "concurrent entry"
+    assert check(HonestlyOneAtATime, nodes=2, requests=1).ok
 
 
 def test_who_sends_more_than_its_spec_says_fails() -> None:

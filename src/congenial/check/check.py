@@ -1,8 +1,8 @@
 """`check`: everything the explorer can tell about an algorithm, as one verdict.
 
 Three explorations: all runs within the bounds (safety, deadlock, starvation, illegal steps, the cost of runs); for
-groups, all runs in which everybody asks for one group and nobody leaves (concurrent entry: everyone must get in);
-and, for the bound on waiting, all runs in which a single process asks.
+groups, all runs in which everybody asks for one group and nobody leaves (concurrent entry: everyone must get in, unless
+the algorithm's spec says that this is not so); and, for the bound on waiting, all runs in which a single process asks.
 """
 
 from __future__ import annotations
@@ -298,7 +298,7 @@ class Inquiry:
         return int(explorer.firsts[index + 1] - explorer.firsts[index]) == 0
 
     def _concurrent_entry(self) -> None:
-        if not self.system.problem.concurrent_entry:
+        if not (self.system.problem.concurrent_entry and self.system.spec.concurrent_entry):
             return
         together = Bounds(requests=1, menus=[[(0,)]] * self.system.n, fifo=self.bounds.fifo, leaving=False)
         explorer = self.explore(together, reduce=False)

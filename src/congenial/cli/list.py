@@ -42,6 +42,7 @@ def row(spec: Spec) -> dict[str, object]:
         "waiting": str(spec.waiting) if spec.waiting else None,
         "sync_delay": str(spec.sync_delay) if spec.sync_delay else None,
         "concurrency": spec.concurrency,
+        "concurrent_entry": spec.concurrent_entry if spec.problem and spec.problem.concurrent_entry else None,
         "fifo": spec.fifo,
         "faults": spec.faults,
         "reference": spec.reference,

@@ -99,6 +99,7 @@ class Spec:
     waiting: Law | None = None  # hops from request to entry when nobody else asks
     sync_delay: Law | None = None  # hops from one holder's exit to the next one's entry under load
     concurrency: str = "1"  # how many can be inside together
+    concurrent_entry: bool = True  # it keeps what its problem promises of late-comers for the group that is inside
     options: tuple[Option, ...] = ()
     symmetry: Interchangeable | None = None
     flaws: tuple[str, ...] = ()  # what is known to be wrong with it
