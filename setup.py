@@ -14,7 +14,7 @@ from textwrap import shorten
 from setuptools import setup
 from setuptools.command.build_ext import build_ext
 
-COMPILED = ("kernel", "problems", "parts", "algorithms", "sim", "check")
+COMPILED = ("kernel", "problems", "parts", "algorithms", "transform", "sim", "check")
 INTERPRETED = (  # run once per run, not per event
     "sim/scenario.py",
     "sim/result.py",

@@ -39,6 +39,11 @@ class System:
     def name(self) -> str:
         return self.spec.name if self.spec.problem is not None else self.algorithm.__name__
 
+    @property
+    def inner(self) -> tuple[type, ...]:
+        """The algorithms that options put inside this one."""
+        return tuple([value for value in self.arguments.values() if isinstance(value, type)])
+
     def node(self, process: int) -> Node:
         node: Node = self.algorithm(process, self.n, **self.arguments)
         return node

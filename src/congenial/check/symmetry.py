@@ -20,6 +20,8 @@ from congenial.kernel.spec import Interchangeable
 Renaming = tuple[int, ...]
 """The new name of every process."""
 
+COLLECTIONS = (list, tuple, set, frozenset)
+
 
 @final
 class Symmetry:
@@ -140,7 +142,20 @@ class Symmetry:
             return rename_values(names, value)
         if name in self.rule.indexed:
             return rename_places(names, value)
-        return value
+        return self._inside(names, value)
+
+    def _inside(self, names: Renaming, value: Any) -> Any:
+        """What has no process in its own name may hold inner nodes, parts and messages that have."""
+        if isinstance(value, Message):
+            return self._message(names, value)
+        if not isinstance(value, tuple) or not value:
+            return value
+        kind = value[0]
+        if kind is dict:
+            return (dict, *[(key, self._inside(names, member)) for key, member in value[1:]])
+        if isinstance(kind, type) and kind not in COLLECTIONS:
+            return self._record(names, value)
+        return tuple([self._inside(names, member) for member in value])
 
     def _message(self, names: Renaming, message: Message) -> Message:
         values = {name: getattr(message, name) for name in field_names(type(message))}

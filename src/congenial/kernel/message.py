@@ -1,6 +1,6 @@
 """Messages: small frozen dataclasses, one per message of a paper.
 
-A message is plain immutable data: its fields are numbers, strings, booleans, None, or tuples of such.
+A message is plain immutable data: its fields are numbers, strings, booleans, None, other messages, or tuples of such.
 It never says who sent it: the driver does, as `src` of `Node.receive`.
 """
 
@@ -28,8 +28,19 @@ def field_names(kind: type) -> tuple[str, ...]:
 
 
 def field_values(message: Message) -> dict[str, object]:
-    """The fields of one message, by name."""
-    return {name: getattr(message, name) for name in field_names(type(message))}
+    """The fields of one message, by name; a message among them as its class and fields."""
+    return {name: as_data(getattr(message, name)) for name in field_names(type(message))}
+
+
+def as_data(value: object) -> object:
+    """A field's value without message objects: what a trace holds."""
+    if isinstance(value, Message):
+        return {"message": type(value).__name__, "fields": field_values(value)}
+    if isinstance(value, tuple):
+        for member in value:
+            if isinstance(member, (tuple, Message)):
+                return tuple([as_data(member) for member in value])
+    return value
 
 
 def integers(value: object) -> int:

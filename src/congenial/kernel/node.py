@@ -4,9 +4,9 @@ Write a subclass: its attributes are the process's state, its methods the steps.
 clock and draws no random numbers; everything it does to the world goes through the `Out` it is handed.
 Because of that the same class can be simulated, model-checked and put on a network.
 
-A node's attributes hold plain data only: numbers, strings, None, messages, and lists, tuples, sets and
-dicts of such (`congenial.kernel.state` copies, compares and stores them). Where an algorithm walks through
-a set or a dict it does so in sorted order, so that equal seeds give equal runs.
+A node's attributes hold plain data only: numbers, strings, None, messages, parts, inner nodes, and lists,
+tuples, sets and dicts of such (`congenial.kernel.state` copies, compares and stores them). Where an algorithm
+walks through a set or a dict it does so in sorted order, so that equal seeds give equal runs.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class Node:
 
     spec: ClassVar[Spec] = UNSPECIFIED
     durable: ClassVar[tuple[str, ...]] = ()  # the attributes that `Out.save` saves
+    made_of: ClassVar[tuple[type, ...]] = ()  # the classes of its parts and inner nodes that have messages
 
     def __init__(self, me: int, n: int) -> None:
         self.me = me

@@ -2,7 +2,8 @@
 
 No algorithm writes code for it. `freeze` turns plain data into nested tuples that are hashable and equal
 exactly when the data are; `thaw` is its inverse. Sets and dicts are frozen in sorted order, which is also
-the order in which algorithms must walk through them.
+the order in which algorithms must walk through them. Nodes inside nodes, parts (`congenial.kernel.part`) and other
+records are frozen whole: their class, then their attributes by name.
 """
 
 from __future__ import annotations
@@ -14,19 +15,29 @@ from typing import Any, TypeVar, cast
 from congenial.kernel.errors import ContractError
 from congenial.kernel.message import Message
 from congenial.kernel.node import Node
+from congenial.kernel.part import Part
 
 N = TypeVar("N", bound=Node)
+
+_declared: dict[type, tuple[str, ...]] = {}  # what classes were found to declare
 
 
 def attributes(thing: object) -> tuple[str, ...]:
     """The names of all attributes that make up an object's state, sorted."""
     kind = type(thing)
+    declared = _declared.get(kind)
+    if declared is None:
+        declared = _declared[kind] = _declared_by(kind)
+    own: dict[str, object] | None = getattr(thing, "__dict__", None)
+    return declared if not own else tuple(sorted({*declared, *own}))
+
+
+def _declared_by(kind: type) -> tuple[str, ...]:
     names: set[str] = set()
     for base in kind.__mro__:
         names.update(base.__dict__.get("__mypyc_attrs__", ()))
         slots = base.__dict__.get("__slots__", ())
         names.update((slots,) if isinstance(slots, str) else slots)
-    names.update(getattr(thing, "__dict__", ()))
     names.discard("__dict__")
     names.discard("__weakref__")
     return tuple(sorted(names))
@@ -48,6 +59,8 @@ def freeze(value: object) -> object:
     if kind is dict:
         table = cast("dict[Any, object]", value)
         return (dict, *[(key, freeze(table[key])) for key in sorted(table)])
+    if isinstance(value, type) and issubclass(value, (Node, Part, Message)):
+        return value  # of which kind an inner node is, for one that makes it anew
     if is_dataclass(value) or hasattr(value, "__dict__") or hasattr(kind, "__mypyc_attrs__"):
         if callable(value):
             raise ContractError(f"a node's state holds {value!r}; it may hold plain data only")
@@ -62,8 +75,10 @@ def thaw(frozen: object) -> object:
     kind: Any = frozen[0]
     if kind is dict:
         return {key: thaw(member) for key, member in frozen[1:]}
-    if kind in (list, tuple, set, frozenset):
+    if kind in (list, tuple):
         return kind([thaw(member) for member in frozen[1:]])
+    if kind in (set, frozenset):
+        return kind(frozen[1:])  # members are hashable: they were left as they are
     thing = kind.__new__(kind)
     for name, member in frozen[1:]:
         object.__setattr__(thing, name, thaw(member))
@@ -86,11 +101,34 @@ def copy_of(node: N) -> N:
 
 
 def durable_state(node: Node) -> object:
-    """What `Out.save` saves of a node: the attributes named in its class's `durable`."""
-    return tuple([(name, freeze(getattr(node, name))) for name in type(node).durable])
+    """What `Out.save` saves of a node: the attributes named in its class's `durable`; of an inner node or a part among
+    them, those that its own class names."""
+    return _durable_pairs(node, type(node).durable)
+
+
+def _durable_pairs(thing: object, names: tuple[str, ...]) -> tuple[object, ...]:
+    return tuple([(name, _durable_value(getattr(thing, name))) for name in names])
+
+
+def _durable_value(value: object) -> object:
+    if isinstance(value, Node):
+        return (type(value), *_durable_pairs(value, type(value).durable))
+    if isinstance(value, Part):
+        return (type(value), *_durable_pairs(value, type(value).durable))
+    return freeze(value)
 
 
 def restore_durable(node: Node, saved: object) -> None:
     """Put back into a newly made node what `durable_state` took."""
-    for name, value in cast("tuple[tuple[str, object], ...]", saved):
-        setattr(node, name, thaw(value))
+    _restore(node, cast("tuple[Any, ...]", saved))
+
+
+def _restore(thing: object, pairs: tuple[Any, ...]) -> None:
+    for name, value in pairs:
+        if isinstance(value, tuple) and isinstance(value[0], type) and issubclass(value[0], (Node, Part)):
+            made = getattr(thing, name)
+            if type(made) is not value[0]:
+                raise ContractError(f"{type(thing).__name__}.{name} was saved, but a new one has none to restore it to")
+            _restore(made, value[1:])
+        else:
+            setattr(thing, name, thaw(value))

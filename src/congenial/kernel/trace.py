@@ -3,9 +3,9 @@
 A trace is a list of events, stored as NDJSON: one JSON object a line, in the order in which things happened. Every
 event has a time `t`, an `event` (one of `KINDS`) and the `node` where it happened. A sending or a delivery also has
 the other end (`peer`, absent for a broadcast), the message's number (`id`, which ties deliveries to their sending),
-its class (`message`) and its `fields`. A request has its `groups`, an entry its `group` and `fence`; the first event,
-`begin`, has the system (algorithm, nodes, ...) as `fields`; a timer its number (`timer`). A step in which the node
-chose (`Out.choose`) has its `choices`.
+its class (`message`) and its `fields` (a message in a field again by its `message` and `fields`). A request has its
+`groups`, an entry its `group` and `fence`; the first event, `begin`, has the system (algorithm, nodes, ...) as
+`fields`; a timer its number (`timer`). A step in which the node chose (`Out.choose`) has its `choices`.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ KINDS: Final = (
     BEGIN, REQUEST, ENTER, EXIT, EJECT, SEND, DELIVER, DROP, TIMER, CRASH, RECOVER, PAUSE, RESUME, SUSPECT, TRUST,
     CUT, HEAL,
 )  # fmt: skip
+
+MESSAGE_KEYS: Final = {"message", "fields"}
 
 TOLD: Final = {
     EXIT: "leaves",
@@ -94,7 +96,7 @@ class Event:
 
     def __str__(self) -> str:
         """The event as a person would tell it."""
-        what = ", ".join([f"{name}={value}" for name, value in (self.fields or {}).items()])
+        what = ", ".join([f"{name}={spelled(value)}" for name, value in (self.fields or {}).items()])
         message = f"{self.message}({what})"
         when = f"{self.t:10.3f}  {self.node}"
         if self.event == BEGIN:
@@ -149,6 +151,19 @@ class TraceFile(Trace):
 
     def close(self) -> None:
         self.file.close()
+
+
+def spelled(value: object) -> str:
+    """A field's value as a person would read it: messages in it as they are written."""
+    if isinstance(value, dict) and value.keys() == MESSAGE_KEYS:
+        fields = value["fields"]
+        return f"{value['message']}({', '.join([f'{name}={spelled(field)}' for name, field in fields.items()])})"
+    if isinstance(value, (tuple, list)) and any([isinstance(member, (dict, tuple, list)) for member in value]):
+        members = ", ".join([spelled(member) for member in value])
+        if isinstance(value, list):
+            return f"[{members}]"
+        return f"({members},)" if len(value) == 1 else f"({members})"
+    return str(value)
 
 
 def message_event(

@@ -104,6 +104,7 @@ class Bye(Frame, tag=8):
 _encoder = msgspec.msgpack.Encoder()
 _encode_into = _encoder.encode_into
 _VERSION_BITS = VERSION << 24
+NOTHING = msgspec.Raw(_encoder.encode(None))
 
 
 def encode_frame(frame: Frame) -> bytes:
@@ -151,32 +152,44 @@ class FrameReader:
 
 
 class Vocabulary:
-    """All messages of one algorithm, and how they are written."""
+    """All messages of one algorithm and of what it is made of, and how they are written. `inner`: classes that it is
+    made of by its options."""
 
-    def __init__(self, algorithm: type[Node]) -> None:
+    def __init__(self, algorithm: type[Node], *inner: type) -> None:
         self.forms: dict[type[Message], Form] = {}
         self.by_wire: dict[type[msgspec.Struct], tuple[Form, Load]] = {}
-        kinds = message_kinds(algorithm)
+        kinds = message_kinds(algorithm, *inner)
         if not kinds:
             raise ConfigError(f"{algorithm.__name__} has no messages in its module: what would it send?")
         for number, kind in enumerate(kinds):
-            form = Form(kind, number)
+            form = Form(kind, number, self)
             self.forms[kind] = form
             self.by_wire[form.narrow] = (form, form.load_narrow)
             self.by_wire[form.wide] = (form, form.load_wide)
         body: Any = Union[tuple(self.by_wire)]  # noqa: UP007 (made at run time)
         frames: Any = Hello | View | Data[body] | Ack | Nudge | Query | Report | Bye
         self._decode: Callable[[bytes | memoryview], Frame] = msgspec.msgpack.Decoder(frames).decode
-        story = [algorithm.spec.name, *[f"{kind.__qualname__}{field_names(kind)}" for kind in kinds]]
+        self._decode_body: Callable[[msgspec.Raw], msgspec.Struct] = msgspec.msgpack.Decoder(body).decode
+        story = [
+            algorithm.spec.name,
+            *[kind.__qualname__ for kind in inner],
+            *[f"{kind.__qualname__}{field_names(kind)}" for kind in kinds],
+        ]
         self.schema = blake2b("\n".join(story).encode(), digest_size=8).hexdigest()
 
     def encode(self, message: Message) -> msgspec.Raw:
+        self.forms[type(message)].sent += 1
+        return self.written(message)
+
+    def written(self, message: Message) -> msgspec.Raw:
         form = self.forms[type(message)]
-        form.sent += 1
         try:
             return msgspec.Raw(_encoder.encode(form.dump_narrow(message)))
         except OverflowError:
             return msgspec.Raw(_encoder.encode(form.dump_wide(message)))
+
+    def written_or_none(self, message: Message | None) -> msgspec.Raw:
+        return NOTHING if message is None else self.written(message)
 
     def decode_frame(self, raw: bytes | memoryview) -> Frame:
         """The frame in `raw`, header not included."""
@@ -187,19 +200,43 @@ class Vocabulary:
 
     def message(self, wire: msgspec.Struct) -> Message:
         """The message that has arrived as `wire`."""
+        try:
+            self.by_wire[type(wire)][0].heard += 1
+            return self._loaded(wire)
+        except RecursionError:
+            raise ProtocolError("a message in a message in a message, and so on") from None
+
+    def _loaded(self, wire: msgspec.Struct) -> Message:
         form, load = self.by_wire[type(wire)]
-        form.heard += 1
         values = msgspec.structs.astuple(wire)
         return form.kind(*values) if load is None else form.kind(*load(values))
 
+    def read(self, raw: msgspec.Raw) -> Message:
+        """The message that was written into a field of another one."""
+        try:
+            return self._loaded(self._decode_body(raw))
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise ProtocolError(f"not a message: {error}") from None
 
-def message_kinds(algorithm: type[Node]) -> list[type[Message]]:
-    """The message classes that stand in the modules of an algorithm and of its ancestors, in a fixed order."""
+    def read_or_none(self, raw: msgspec.Raw) -> Message | None:
+        return None if raw == NOTHING else self.read(raw)
+
+
+def message_kinds(*algorithms: type) -> list[type[Message]]:
+    """The message classes that stand in the modules of algorithms, of their ancestors, and of what they are made of, in
+    a fixed order."""
     found: set[type[Message]] = set()
-    for ancestor in algorithm.__mro__:
-        for thing in vars(sys.modules.get(ancestor.__module__, types)).values():
-            if isinstance(thing, type) and issubclass(thing, Message) and is_dataclass(thing):
-                found.add(thing)
+    seen: set[type] = set()
+    to_see = list(algorithms)
+    while to_see:
+        whole = to_see.pop()
+        for ancestor in whole.__mro__:
+            if ancestor not in seen:
+                seen.add(ancestor)
+                to_see += getattr(ancestor, "made_of", ())
+                for thing in vars(sys.modules.get(ancestor.__module__, types)).values():
+                    if isinstance(thing, type) and issubclass(thing, Message) and is_dataclass(thing):
+                        found.add(thing)
     return sorted(found, key=lambda kind: (kind.__qualname__, kind.__module__))
 
 
@@ -210,30 +247,68 @@ Load = Callable[[Any], Any] | None  # None: what was decoded is already what is 
 class Form:
     """How one class of messages is written: its narrow and its wide wire type, and the ways there and back."""
 
-    def __init__(self, kind: type[Message], number: int) -> None:
+    def __init__(self, kind: type[Message], number: int, vocabulary: Vocabulary) -> None:
         self.kind = kind
         self.sent = 0
         self.heard = 0
-        self.narrow, self.dump_narrow, self.load_narrow = _wire_type(kind, 2 * number, wide=False)
-        self.wide, self.dump_wide, self.load_wide = _wire_type(kind, 2 * number + 1, wide=True)
+        shapes = Shapes(vocabulary, wide=False)
+        self.narrow, self.dump_narrow, self.load_narrow = shapes.wire_type(kind, 2 * number)
+        shapes = Shapes(vocabulary, wide=True)
+        self.wide, self.dump_wide, self.load_wide = shapes.wire_type(kind, 2 * number + 1)
 
 
-def _wire_type(kind: type, tag: int | None, wide: bool) -> tuple[type[msgspec.Struct], Dump, Load]:
-    """The wire type of a message class, or of a record inside messages (which needs no tag)."""
-    names = field_names(kind)
-    hints = field_types(kind)
-    shapes = [_shape(hints[name], wide, f"{kind.__name__}.{name}") for name in names]
-    wire = msgspec.defstruct(
-        kind.__name__,
-        [(name, shape[0]) for name, shape in zip(names, shapes, strict=True)],
-        tag=tag,
-        array_like=True,
-        frozen=True,
-        forbid_unknown_fields=True,
-    )
-    dumps = [shape[1] for shape in shapes]
-    loads = [shape[2] for shape in shapes]
-    return wire, _dumper(wire, names, dumps), _loader(loads)
+class Shapes:
+    """Wire types, narrow or wide."""
+
+    def __init__(self, vocabulary: Vocabulary, wide: bool) -> None:
+        self.vocabulary = vocabulary  # for messages in messages
+        self.wide = wide
+
+    def wire_type(self, kind: type, tag: int | None) -> tuple[type[msgspec.Struct], Dump, Load]:
+        """The wire type of a message class, or of a record inside messages (which needs no tag)."""
+        names = field_names(kind)
+        hints = field_types(kind)
+        shapes = [self.shape(hints[name], f"{kind.__name__}.{name}") for name in names]
+        wire = msgspec.defstruct(
+            kind.__name__,
+            [(name, shape[0]) for name, shape in zip(names, shapes, strict=True)],
+            tag=tag,
+            array_like=True,
+            frozen=True,
+            forbid_unknown_fields=True,
+        )
+        dumps = [shape[1] for shape in shapes]
+        loads = [shape[2] for shape in shapes]
+        return wire, _dumper(wire, names, dumps), _loader(loads)
+
+    def shape(self, hint: Any, where: str) -> tuple[Any, Dump | None, Load]:
+        """The wire type for an annotation, and the conversions it needs."""
+        if hint is int:
+            return (int | bytes, _int_to_wire, _int_from_wire) if self.wide else (int, None, None)
+        if hint in (bool, str, float, type(None)):
+            return hint, None, None
+        origin, arguments = get_origin(hint), get_args(hint)
+        if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
+            wire, dump, load = self.shape(arguments[0], where)
+            return tuple[wire, ...], _each(dump), _each(load)  # type: ignore[valid-type]
+        if origin is tuple:
+            shapes = [self.shape(argument, where) for argument in arguments]
+            wires = tuple([shape[0] for shape in shapes])
+            return tuple[wires], _zipped([s[1] for s in shapes]), _zipped([s[2] for s in shapes])  # type: ignore[valid-type]
+        if origin in (Union, types.UnionType) and type(None) in arguments and len(arguments) == 2:
+            inner = arguments[0] if arguments[1] is type(None) else arguments[1]
+            if inner is Message:
+                return msgspec.Raw, self.vocabulary.written_or_none, self.vocabulary.read_or_none
+            wire, dump, load = self.shape(inner, where)
+            return wire | None, _unless_none(dump), _unless_none(load)
+        if hint is Message:
+            return msgspec.Raw, self.vocabulary.written, self.vocabulary.read
+        if isinstance(hint, type) and is_dataclass(hint):
+            record, dump, load = self.wire_type(hint, None)
+            return record, dump, lambda value: hint(*_record_values(value, load))
+        if hint is tuple or hint is Any or hint is object:  # the annotation says no more than that it is plain data
+            return tuple[Any, ...] if hint is tuple else Any, _plain_to_wire if self.wide else None, _plain_from_wire
+        raise ConfigError(f"{where} is a {hint}: messages may hold numbers, strings, None, and tuples of such")
 
 
 def _dumper(wire: type[msgspec.Struct], names: tuple[str, ...], dumps: list[Dump | None]) -> Dump:
@@ -255,32 +330,6 @@ def _loader(loads: list[Load]) -> Load:
     if not any(loads):
         return None
     return lambda values: [load(value) if load else value for load, value in zip(loads, values, strict=True)]
-
-
-def _shape(hint: Any, wide: bool, where: str) -> tuple[Any, Dump | None, Load]:
-    """The wire type for an annotation, and the conversions it needs."""
-    if hint is int:
-        return (int | bytes, _int_to_wire, _int_from_wire) if wide else (int, None, None)
-    if hint in (bool, str, float, type(None)):
-        return hint, None, None
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
-        wire, dump, load = _shape(arguments[0], wide, where)
-        return tuple[wire, ...], _each(dump), _each(load)  # type: ignore[valid-type]
-    if origin is tuple:
-        shapes = [_shape(argument, wide, where) for argument in arguments]
-        wires = tuple([shape[0] for shape in shapes])
-        return tuple[wires], _zipped([s[1] for s in shapes]), _zipped([s[2] for s in shapes])  # type: ignore[valid-type]
-    if origin in (Union, types.UnionType) and type(None) in arguments and len(arguments) == 2:
-        inner = arguments[0] if arguments[1] is type(None) else arguments[1]
-        wire, dump, load = _shape(inner, wide, where)
-        return wire | None, _unless_none(dump), _unless_none(load)
-    if isinstance(hint, type) and is_dataclass(hint):
-        record, dump, load = _wire_type(hint, None, wide)
-        return record, dump, lambda value: hint(*_record_values(value, load))
-    if hint is tuple or hint is Any or hint is object:  # the annotation says no more than that it is plain data
-        return tuple[Any, ...] if hint is tuple else Any, _plain_to_wire if wide else None, _plain_from_wire
-    raise ConfigError(f"{where} is a {hint}: messages may hold numbers, strings, None, and tuples of such")
 
 
 def _record_values(wire: msgspec.Struct, load: Load) -> Any:

@@ -46,7 +46,7 @@ class Host:
         self.me = config.index(name)
         self.alone = Want(ALONE, False, None)  # what every exclusive lock wants
         self.system = config.system()
-        self.vocabulary = Vocabulary(self.system.algorithm)
+        self.vocabulary = Vocabulary(self.system.algorithm, *self.system.inner)
         self.storage = storage or (DirectoryStorage(config.state) if config.state else Storage())
         self.called_tls: ssl.SSLContext | None = None
         self.calling_tls: ssl.SSLContext | None = None

@@ -114,7 +114,9 @@ def _result(scenario: Scenario, engine: Engine, seed: int, seconds: float, failu
     entries = int(meter.entries)
     waits = sorted(meter.waits)
     delays = list(meter.sync_delays)
-    counts = {kind.name: int(kind.count) for kind in meter.kinds.values()}
+    counts: dict[str, int] = {}
+    for kind in meter.kinds.values():  # an inner node's messages may be called as the outer one's are
+        counts[kind.name] = counts.get(kind.name, 0) + int(kind.count)
     total = sum(counts.values())
     elapsed = engine.now - meter.begin
     waiting_means = [

@@ -1,0 +1,1 @@
+"""Nodes around nodes: what makes another algorithm of any algorithm."""
