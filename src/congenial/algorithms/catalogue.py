@@ -14,6 +14,8 @@ from congenial.algorithms.group.token_gme_bounded import TokenGMEBounded
 from congenial.algorithms.group.token_gme_types import TokenGMETypes
 from congenial.algorithms.permission.maekawa import Maekawa
 from congenial.algorithms.permission.ricart_agrawala import RicartAgrawala
+from congenial.algorithms.token.helary_plouzeau_raynal import HelaryPlouzeauRaynal
+from congenial.algorithms.token.naimi_trehel import NaimiTrehel
 from congenial.algorithms.token.raymond_tree import RaymondTree
 from congenial.algorithms.token.suzuki_kasami import SuzukiKasami
 from congenial.algorithms.token.suzuki_kasami_bounded import SuzukiKasamiBounded
@@ -25,7 +27,9 @@ ALGORITHMS: dict[str, type[Node]] = {
     for algorithm in (
         SuzukiKasami,
         SuzukiKasamiBounded,
+        HelaryPlouzeauRaynal,
         RaymondTree,
+        NaimiTrehel,
         RicartAgrawala,
         Maekawa,
         RA1,

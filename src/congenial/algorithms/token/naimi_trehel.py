@@ -1,0 +1,109 @@
+"""Naimi and Trehel's algorithm: a request travels to the last who asked, and turns the path behind it around.
+
+Every process knows one other, its father: the last of whose request it knows. Fathers form a tree whose root is the
+last process that asked. A request travels from father to father up to the root, and everyone on the way takes the
+requester for its father, so that the requester becomes the root. The root hands it the token if that is idle, or else
+remembers it as its next. The nexts, from the holder on, are the queue; no process knows more of it than its own.
+
+Naimi & Trehel 1987; Naimi, Trehel & Arnold 1996; Velazquez 1993, section 4. Nothing is changed. Added: the token counts
+its entries, for the fence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from mypy_extensions import mypyc_attr
+
+from congenial.kernel.message import Message
+from congenial.kernel.node import IDLE, WAITING, Node
+from congenial.kernel.out import Out
+from congenial.kernel.problem import Groups
+from congenial.kernel.spec import Interchangeable, Law, Spec
+from congenial.problems.mutex import MUTEX
+
+SPEC = Spec(
+    name="naimi-trehel",
+    title="Naimi-Trehel",
+    problem=MUTEX,
+    reference="Naimi & Trehel 1987; Naimi, Trehel & Arnold 1996; Velazquez 1993, section 4",
+    messages=Law("0", "n"),  # on average of requests by anyone, one at a time: 1 + 1/2 + ... + 1/(n-1), about ln n
+    size="1",
+    waiting=Law("0", "n"),
+    sync_delay=Law("1"),
+    symmetry=Interchangeable(fixed=(0,), processes=("father", "next", "origin")),
+)
+
+NOBODY: Final = -1
+
+
+@dataclass(frozen=True)
+class Request(Message):
+    origin: int
+
+
+@dataclass(frozen=True)
+class Token(Message):
+    entries: int
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class NaimiTrehel(Node):
+    """Process 0 holds the token first."""
+
+    spec: ClassVar[Spec] = SPEC
+
+    def __init__(self, me: int, n: int) -> None:
+        super().__init__(me, n)
+        self.father = 0  # the last of whose request I know; of the root, itself     LAST
+        self.next = NOBODY  # who gets the token from me                             NEXT
+        self.holding = me == 0
+        self.entries = 0  # of the token, when I last had it
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        if self.holding:
+            self._enter(out)
+        else:
+            self._ask(out)
+
+    def release(self, out: Out) -> None:
+        self.leave()
+        if self.next != NOBODY:
+            self._pass_token(self.next, out)
+            self.next = NOBODY
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        if isinstance(msg, Request) and msg.origin != self.me:
+            self._on_request(msg.origin, out)
+        elif isinstance(msg, Token) and self.phase == WAITING and not self.holding:
+            self._on_token(src, msg, out)
+        else:
+            raise self.unexpected(src, msg)
+
+    def _on_request(self, origin: int, out: Out) -> None:
+        if self.father != self.me:
+            out.send(self.father, Request(origin))
+        elif self.phase == IDLE:
+            self._pass_token(origin, out)
+        else:
+            self.next = origin
+        self.father = origin
+
+    def _on_token(self, src: int, token: Token, out: Out) -> None:
+        self.holding = True
+        self.entries = token.entries
+        self._enter(out)
+
+    def _ask(self, out: Out) -> None:
+        out.send(self.father, Request(self.me))
+        self.father = self.me
+
+    def _pass_token(self, to: int, out: Out) -> None:
+        self.holding = False
+        out.send(to, Token(self.entries))
+
+    def _enter(self, out: Out) -> None:
+        self.entries += 1
+        self.enter(out, fence=self.entries)
