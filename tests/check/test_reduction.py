@@ -46,7 +46,8 @@ def test_algorithms_get_the_same_verdict_and_the_same_costs(name: str, order: st
     groups = groups_for(algorithm)
     nodes = 2 if groups > 1 else 3
     full, reduced = both(algorithm, nodes=nodes, requests=1, groups=groups, order=order)
-    assert full.ok == reduced.ok == (order == "fifo" or name != "maekawa")
+    assert full.ok == reduced.ok
+    assert full.ok or (algorithm.spec.fifo and order == "any")  # what needs FIFO channels may fail without
     assert full.complete == reduced.complete == full.ok
     assert (full.least_messages, full.most_messages) == (reduced.least_messages, reduced.most_messages)
     assert reduced.states <= full.states

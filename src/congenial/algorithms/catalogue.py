@@ -12,6 +12,8 @@ from congenial.algorithms.group.ra2 import RA2
 from congenial.algorithms.group.token_gme import TokenGME, TokenGMEFifo
 from congenial.algorithms.group.token_gme_bounded import TokenGMEBounded
 from congenial.algorithms.group.token_gme_types import TokenGMETypes
+from congenial.algorithms.permission.carvalho_roucairol import CarvalhoRoucairol
+from congenial.algorithms.permission.lamport import Lamport
 from congenial.algorithms.permission.maekawa import Maekawa
 from congenial.algorithms.permission.ricart_agrawala import RicartAgrawala
 from congenial.algorithms.token.helary_plouzeau_raynal import HelaryPlouzeauRaynal
@@ -30,7 +32,9 @@ ALGORITHMS: dict[str, type[Node]] = {
         HelaryPlouzeauRaynal,
         RaymondTree,
         NaimiTrehel,
+        Lamport,
         RicartAgrawala,
+        CarvalhoRoucairol,
         Maekawa,
         RA1,
         RA2,

@@ -1,0 +1,114 @@
+"""Lamport's algorithm: everyone keeps the same queue of requests, ordered by logical time.
+
+A process that wants to enter stamps its request with its clock and sends it to all others; everyone puts it into its
+queue and acknowledges it with a later time. Who has all acknowledgements has seen every request that is older than its
+own, since channels keep the order of messages: what was sent before an acknowledgement has arrived before it. So the
+process whose request comes first in its own queue may enter. When it leaves it tells all to strike its request out.
+
+Lamport 1978; Velazquez 1993, section 5. As in the survey a process waits for the replies to its request; in Lamport's
+paper any later message would do. The clock ticks where the order of requests needs it, and not at every event. Requests
+enter in the order of (time, id), and that is the fence. Without FIFO channels a reply can overtake an older request,
+and two are inside at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mypy_extensions import mypyc_attr
+
+from congenial.kernel.message import Message
+from congenial.kernel.node import WAITING, Node
+from congenial.kernel.out import Out
+from congenial.kernel.problem import Groups
+from congenial.kernel.spec import Law, Spec
+from congenial.problems.mutex import MUTEX
+
+SPEC = Spec(
+    name="lamport",
+    title="Lamport",
+    problem=MUTEX,
+    reference="Lamport 1978; Velazquez 1993, section 5",
+    fifo=True,
+    messages=Law("3*(n-1)"),
+    size="1",
+    waiting=Law("2"),
+    sync_delay=Law("1"),
+)
+
+
+@dataclass(frozen=True)
+class Request(Message):
+    time: int
+
+
+@dataclass(frozen=True)
+class Reply(Message):
+    time: int
+
+
+@dataclass(frozen=True)
+class Release(Message):
+    time: int
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Lamport(Node):
+    spec: ClassVar[Spec] = SPEC
+
+    def __init__(self, me: int, n: int) -> None:
+        super().__init__(me, n)
+        self.clock = 0  #                                                            C_i
+        self.number = 0  # the time of my latest request                               T_m
+        self.missing = 0  # replies I still wait for
+        self.queue: list[tuple[int, int]] = []  # all requests I know of: (time, process), oldest first
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        self.clock += 1
+        self.number = self.clock
+        self.missing = self.n - 1
+        self._queue(self.me, self.number)
+        out.broadcast(Request(self.number))
+        self._enter_if_first(out)
+
+    def release(self, out: Out) -> None:
+        self.leave()
+        self.queue.remove((self.number, self.me))
+        out.broadcast(Release(self.clock))
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        if isinstance(msg, Request) and self._request_of(src) == 0:
+            self._learn(msg.time)
+            self._queue(src, msg.time)
+            out.send(src, Reply(self.clock))
+        elif isinstance(msg, Reply) and self.missing > 0 and msg.time > self.number:
+            self._learn(msg.time)
+            self.missing -= 1
+            self._enter_if_first(out)
+        elif isinstance(msg, Release) and self._request_of(src) > 0:
+            self.queue.remove((self._request_of(src), src))
+            self._learn(msg.time)
+            self._enter_if_first(out)
+        else:
+            raise self.unexpected(src, msg)
+
+    def _learn(self, time: int) -> None:
+        """A message is received later than it was sent."""
+        self.clock = max(self.clock, time + 1)
+
+    def _queue(self, process: int, time: int) -> None:
+        self.queue.append((time, process))
+        self.queue.sort()
+
+    def _request_of(self, process: int) -> int:
+        """The time of a process's request in my queue, or 0."""
+        for time, owner in self.queue:
+            if owner == process:
+                return time
+        return 0
+
+    def _enter_if_first(self, out: Out) -> None:
+        if self.phase == WAITING and self.missing == 0 and self.queue[0][1] == self.me:
+            self.enter(out, fence=self.number * self.n + self.me)

@@ -1,0 +1,100 @@
+"""Broken permission algorithms of the survey (Velazquez 1993, section 5), beyond the first two."""
+
+from __future__ import annotations
+
+from mutant import killed
+
+from congenial.algorithms.permission import carvalho_roucairol, lamport
+from congenial.algorithms.permission.carvalho_roucairol import CarvalhoRoucairol
+from congenial.algorithms.permission.lamport import Lamport
+from congenial.kernel.message import Message
+from congenial.kernel.node import WAITING
+from congenial.kernel.out import Out
+
+# -- Lamport -----------------------------------------------------------------------------------------------
+
+
+@killed("safety", nodes=2, requests=1)
+class FirstInLine(Lamport):
+    """Who comes first in its queue enters without waiting for the replies."""
+
+    def _enter_if_first(self, out: Out) -> None:
+        if self.phase == WAITING and self.queue[0][1] == self.me:
+            self.enter(out)
+
+
+@killed("safety", nodes=2, requests=1)
+class NoQueue(Lamport):
+    """All replies are enough, whoever comes first in the queue."""
+
+    def _enter_if_first(self, out: Out) -> None:
+        if self.phase == WAITING and self.missing == 0:
+            self.enter(out)
+
+
+@killed("illegal step", nodes=2, requests=1)
+class ClockStands(Lamport):
+    """Nothing is learned from the time of a message: a reply can be no later than the request."""
+
+    def _learn(self, time: int) -> None:
+        pass
+
+
+@killed("deadlock", nodes=2, requests=1)
+class NobodyLooksAgain(Lamport):
+    """When a request is struck out, nobody looks whether its own comes first now."""
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        if isinstance(msg, lamport.Release):
+            self.queue.remove((self._request_of(src), src))
+        else:
+            super().receive(src, msg, out)
+
+
+# -- Carvalho-Roucairol ------------------------------------------------------------------------------------
+
+
+@killed("deadlock", nodes=3, requests=2)
+class SpecialCaseForgotten(CarvalhoRoucairol):
+    """Who gives an older request its permission while it waits, and loses by that one it had, does not ask for it."""
+
+    def _on_request(self, src: int, number: int, out: Out) -> None:
+        if self.phase == WAITING and self.agreed[src] and not self._mine_is_older(src, number):
+            self.highest = max(self.highest, number)
+            self._agree(src, out)
+        else:
+            super()._on_request(src, number, out)
+
+
+@killed("safety", nodes=2, requests=2)
+class NeverTakenBack(CarvalhoRoucairol):
+    """A permission is kept even after its giver has asked for it back."""
+
+    def _agree(self, process: int, out: Out) -> None:
+        out.send(process, carvalho_roucairol.Reply(self.fence))
+
+
+@killed("safety", nodes=3, requests=2)
+class OldestEvenInside(CarvalhoRoucairol):
+    """A process inside gives way to a request with a smaller number, as if numbers told who came first."""
+
+    def _on_request(self, src: int, number: int, out: Out) -> None:
+        if self._mine_is_older(src, number):
+            self.highest = max(self.highest, number)
+            self.deferred[src] = True
+        else:
+            self.highest = max(self.highest, number)
+            had_its_permission = self.agreed[src]
+            self._agree(src, out)
+            if self.phase == WAITING and had_its_permission:
+                out.send(src, carvalho_roucairol.Request(self.number))
+
+
+@killed("safety", nodes=2, requests=2)
+class FencesStayAtHome(CarvalhoRoucairol):
+    """A permission says nothing of the entries made with it."""
+
+    def _agree(self, process: int, out: Out) -> None:
+        known, self.fence = self.fence, 0
+        super()._agree(process, out)
+        self.fence = known
