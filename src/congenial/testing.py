@@ -43,6 +43,7 @@ LOADS: dict[str, dict[str, Any]] = {
     "turns": {"load": "turns", "requests": 2},
 }
 SYSTEMS = ((2, 1), (2, 2), (3, 1))  # processes, requests of each
+SYSTEMS_OF_SEVERAL = ((2, 1), (3, 1), (3, 2))  # the same, where several may be inside: with fewer nobody has to wait
 SHOWN = 60  # events of a counterexample, the last ones
 
 
@@ -80,6 +81,8 @@ class Suite:
         self.groups = 2 if system.problem.groups else 1
         self.concurrent_entry = system.problem.concurrent_entry
         self.keeps_concurrent_entry = system.spec.concurrent_entry
+        self.capacity = system.problem.capacity
+        self.systems = SYSTEMS_OF_SEVERAL if self.capacity > 1 else SYSTEMS
 
     def cases(self) -> list[Case]:
         found: list[Case] = []
@@ -87,7 +90,7 @@ class Suite:
             channels = "fifo channels" if order == "fifo" else "channels in any order"
             for load in LOADS:
                 found.append(Case(f"simulation, {load}, {channels}", self._simulation(load, order)))
-            for nodes, requests in SYSTEMS:
+            for nodes, requests in self.systems:
                 name = (
                     f"all runs of {nodes} processes, {requests} request{'' if requests == 1 else 's'} each, {channels}"
                 )
@@ -145,7 +148,7 @@ class Suite:
             )
             found = result.counterexample
             assert found is None, told(result.verdict(), found.events)
-            if (nodes, requests) == SYSTEMS[0]:
+            if (nodes, requests) == self.systems[0]:
                 assert result.complete, f"{nodes} processes have more than {self.states} states: {result.verdict()}"
             return f"{result.states} states{', all there are' if result.complete else ', not all'}"
 
@@ -206,20 +209,23 @@ class Suite:
         return walk.actions
 
     def _together(self, order: str) -> Callable[[], str]:
-        """All ask for one group and nobody leaves: all get in. A spec that says otherwise must be right, too."""
+        """All ask for one group and nobody leaves: all get in, or as many as may be inside together. A spec that says
+        otherwise must be right, too."""
 
         def test() -> str:
             nodes = 6
+            most = min(self.capacity, nodes) or nodes
             kept_out = 0
             for seed in range(10):
                 stepper = self._nobody_leaves(nodes, order, seed)
                 inside = len(stepper.holders())
-                what = f"all {nodes} ask for one group and nobody leaves, but only {inside} get in (seed {seed})"
-                assert inside == nodes or not self.keeps_concurrent_entry, told(what, stepper.events)
-                kept_out += nodes - inside
+                asked = f"all {nodes} ask{' for one group' if self.groups > 1 else ''}"
+                what = f"{asked} and nobody leaves, but only {inside} get in (seed {seed})"
+                assert inside == most or not self.keeps_concurrent_entry, told(what, stepper.events)
+                kept_out += most - inside
             what = "its spec says that it lacks concurrent entry, but everybody always got in"
             assert self.keeps_concurrent_entry or kept_out, what
-            return f"{nodes} together" if self.keeps_concurrent_entry else f"{kept_out} kept out, as its spec says"
+            return f"{most} together" if self.keeps_concurrent_entry else f"{kept_out} kept out, as its spec says"
 
         return test
 

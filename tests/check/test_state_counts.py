@@ -13,6 +13,7 @@ import pytest
 
 from congenial.algorithms.catalogue import ALGORITHMS
 from congenial.check.check import check
+from congenial.kernel.problem import Problem
 
 TABLES = Path(__file__).with_name("state_counts")
 MUTEX_SYSTEMS: list[dict[str, Any]] = [{"nodes": 2, "requests": 2}, {"nodes": 3, "requests": 1}]
@@ -20,13 +21,24 @@ GROUP_SYSTEMS: list[dict[str, Any]] = [
     {"nodes": 2, "requests": 1, "groups": 2},
     {"nodes": 3, "requests": 1, "wants": "0;0;1"},
 ]
+KMUTEX_SYSTEMS: list[dict[str, Any]] = [
+    {"nodes": 2, "requests": 2, "options": {"k": "1"}},
+    {"nodes": 2, "requests": 2},
+    {"nodes": 3, "requests": 1},
+]
+
+
+def systems(problem: Problem) -> list[dict[str, Any]]:
+    if problem.groups:
+        return GROUP_SYSTEMS
+    return KMUTEX_SYSTEMS if problem.concurrent_entry else MUTEX_SYSTEMS
 
 
 def counts(name: str) -> dict[str, dict[str, list[int]]]:
     problem = ALGORITHMS[name].spec.problem
     assert problem is not None
     found: dict[str, dict[str, list[int]]] = {}
-    for system in GROUP_SYSTEMS if problem.groups else MUTEX_SYSTEMS:
+    for system in systems(problem):
         where = ", ".join([f"{key} {value}" for key, value in system.items()])
         found[where] = {}
         for way, reduce in (("all", False), ("reduced", True)):

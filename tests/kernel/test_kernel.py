@@ -19,6 +19,7 @@ from congenial.kernel.problem import Occupancy
 from congenial.kernel.spec import Law
 from congenial.kernel.trace import KINDS, Event, Trace, TraceFile, message_event, read_trace
 from congenial.problems.group import GROUP
+from congenial.problems.kmutex import KMUTEX, build_k
 from congenial.problems.mutex import MUTEX
 from congenial.sim.engine import SimulationFailed
 from congenial.sim.scenario import Scenario
@@ -250,3 +251,24 @@ class TestTraces:
         assert str(Event(0.0, "begin", -1, fields={"nodes": 3})) == "     0.000  nodes=3"
         for kind in KINDS[1:]:
             assert str(Event(0.0, kind, 1, peer=0)).startswith("     0.000  1 ")
+
+
+def test_k_entries_admit_k_and_need_to_be_told_k() -> None:
+    assert [KMUTEX.sized({"k": 3}).admits(inside, 0, 0) for inside in range(5)] == [True, True, True, False, False]
+    with pytest.raises(ConfigError, match="an option that says what k is"):
+        KMUTEX.sized({"n": 3})
+    occupancy = Occupancy(KMUTEX.sized({"k": 2}), 3)
+    for process in range(3):
+        occupancy.ask(process, (0,))
+    occupancy.enter(0, 0, 0)
+    occupancy.enter(1, 0, 0)
+    with pytest.raises(SafetyViolation, match="process 2 enters while processes 0, 1 are inside"):
+        occupancy.enter(2, 0, 0)
+    occupancy.leave(0)
+    occupancy.enter(2, 0, 0)
+
+
+@pytest.mark.parametrize(("text", "what"), [("0", "at least 1"), ("few", "a whole number")])
+def test_k_is_a_number_above_0(text: str, what: str) -> None:
+    with pytest.raises(ConfigError, match=what):
+        build_k(text, 3)

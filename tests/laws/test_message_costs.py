@@ -38,7 +38,7 @@ def variants(name: str, n: int) -> Iterator[dict[str, str]]:
     for option in options:
         for value in option.choices or (option.default,):
             try:
-                option.build(value, n)
+                System(ALGORITHMS[name], n, {option.name: value})
             except ConfigError:
                 continue
             yield {option.name: value}

@@ -12,6 +12,7 @@ from congenial.algorithms.group.ra2 import RA2
 from congenial.algorithms.group.token_gme import TokenGME, TokenGMEFifo
 from congenial.algorithms.group.token_gme_bounded import TokenGMEBounded
 from congenial.algorithms.group.token_gme_types import TokenGMETypes
+from congenial.algorithms.kmutex.raymond_k import RaymondK
 from congenial.algorithms.permission.carvalho_roucairol import CarvalhoRoucairol
 from congenial.algorithms.permission.lamport import Lamport
 from congenial.algorithms.permission.maekawa import Maekawa
@@ -36,6 +37,7 @@ ALGORITHMS: dict[str, type[Node]] = {
         RicartAgrawala,
         CarvalhoRoucairol,
         Maekawa,
+        RaymondK,
         RA1,
         RA2,
         TokenGME,

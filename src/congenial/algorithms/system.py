@@ -21,7 +21,6 @@ class System:
         self.algorithm = algorithm
         self.n = n
         self.spec: Spec = algorithm.spec
-        self.problem: Problem = self.spec.problem or MUTEX
         self.arguments: dict[str, object] = {}
         self.sizes: dict[str, int] = {"n": n}  # the variables of the cost laws
         for option in self.spec.options:
@@ -31,6 +30,7 @@ class System:
                 self.sizes.update(value.sizes())
             elif option.variable and isinstance(value, int):
                 self.sizes[option.variable] = value
+        self.problem: Problem = (self.spec.problem or MUTEX).sized(self.sizes)
         if given:
             known = ", ".join([option.name for option in self.spec.options]) or "none"
             raise ConfigError(f"{self.name} has no option {', '.join(sorted(given))} (it has: {known})")

@@ -1,8 +1,9 @@
 """`check`: everything the explorer can tell about an algorithm, as one verdict.
 
 Three explorations: all runs within the bounds (safety, deadlock, starvation, illegal steps, the cost of runs); for
-groups, all runs in which everybody asks for one group and nobody leaves (concurrent entry: everyone must get in, unless
-the algorithm's spec says that this is not so); and, for the bound on waiting, all runs in which a single process asks.
+problems that let several in, all runs in which everybody asks, for one group, and nobody leaves (concurrent entry:
+everyone must get in, or as many as may be inside together, unless the algorithm's spec says that this is not so); and,
+for the bound on waiting, all runs in which a single process asks.
 """
 
 from __future__ import annotations
@@ -304,9 +305,14 @@ class Inquiry:
         explorer = self.explore(together, reduce=False)
         for found in explorer.faults:
             kind = CONCURRENT_ENTRY if found.kind == DEADLOCK else found.kind
-            text = found.text if found.kind != DEADLOCK else f"all ask for one group, nobody leaves, and {found.text}"
+            text = found.text if found.kind != DEADLOCK else f"{self._everybody()}, nobody leaves, and {found.text}"
             self._report(explorer, Found(kind, text, found.index, found.move, found.choice, found.early))
         self.complete = self.complete and (explorer.complete or bool(explorer.faults))
+
+    def _everybody(self) -> str:
+        if self.system.problem.groups:
+            return "all ask for one group"
+        return f"all ask, fewer than k = {self.system.problem.capacity} are inside"
 
     def _judge_waiting(self) -> None:
         """With one process asking, and nobody else: the longest chain of messages from its request to its entry."""

@@ -226,9 +226,15 @@ class Explorer:
 
     def _judge_rest(self, state: State, index: i64) -> None:
         waiting = [p for p in range(self.n) if self.world.phases[state[HEADER + p]] == WAITING]
-        if waiting:
+        if waiting and (self.world.bounds.leaving or self._has_room(state)):
             who = ", ".join([str(process) for process in waiting])
             self.faults.append(Found(DEADLOCK, f"nothing can happen any more, and these wait: {who}", index, -1, 0, 0))
+
+    def _has_room(self, state: State) -> bool:
+        """Would the problem let one more in, for the group of those inside?"""
+        groups = [int(self.world.groups[state[HEADER + p]]) for p in range(self.n)]
+        held = [group for group in groups if group >= 0]
+        return not held or self.world.system.problem.admits(len(held), held[0], held[0])
 
     # -- moves -----------------------------------------------------------------------------------------
 

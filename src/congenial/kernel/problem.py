@@ -6,6 +6,7 @@ their books in an `Occupancy`, which is where safety is judged, for every proble
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from mypy_extensions import mypyc_attr
@@ -18,13 +19,19 @@ Groups: TypeAlias = tuple[int, ...]
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Problem:
-    """A kind of exclusion. `groups` says whether requests name groups, `concurrent_entry` whether, with all
-    requests for one group, nobody may be kept waiting by somebody who stays inside."""
+    """A kind of exclusion. `groups` says whether requests name groups, `capacity` how many may be inside together (0:
+    all who like), and `concurrent_entry` whether, as long as those inside admit more, with all requests for one group,
+    nobody may be kept waiting by somebody who stays inside."""
 
-    def __init__(self, name: str, groups: bool, concurrent_entry: bool) -> None:
+    def __init__(self, name: str, groups: bool, concurrent_entry: bool, capacity: int = 0) -> None:
         self.name = name
         self.groups = groups
         self.concurrent_entry = concurrent_entry
+        self.capacity = capacity
+
+    def sized(self, sizes: Mapping[str, int]) -> Problem:
+        """The problem as it is for a system of these sizes (the variables of the cost laws)."""
+        return self
 
     def admits(self, inside: int, current: int, group: int) -> bool:
         """May a process enter for `group` while `inside` processes are in, all of them for `current`?"""

@@ -9,7 +9,7 @@ from congenial.kernel.problem import Problem
 
 class Mutex(Problem):
     def __init__(self) -> None:
-        super().__init__("mutex", groups=False, concurrent_entry=False)
+        super().__init__("mutex", groups=False, concurrent_entry=False, capacity=1)
 
     def admits(self, inside: int, current: int, group: int) -> bool:
         return inside == 0

@@ -1,0 +1,1 @@
+"""Algorithms that let k processes be inside together."""
