@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
+from congenial.algorithms.catalogue import ALGORITHMS
+from congenial.algorithms.system import System
 from congenial.check.check import check
+from congenial.check.stepper import Action, Stepper
+from congenial.kernel import trace as tr
+from congenial.parts.quorums.information import build_information
 from congenial.sim.result import Result
 from congenial.sim.simulate import simulate
 
@@ -77,3 +83,132 @@ def test_carvalho_roucairol_never_costs_more_than_ricart_agrawala(load: str, fif
         result = run("carvalho-roucairol", nodes=n, fifo=fifo, seed=n, **LOADS[load])
         counts = result.messages_by_kind
         assert counts["Request"] == counts["Reply"] <= (n - 1) * result.entries
+
+
+# -- Sanders: |I - {i}| + 2|R - {i}|, and the algorithms it generalises ------------------------------------
+
+
+@pytest.mark.parametrize(
+    "structure", ["clusters", "clusters:2", "ricart-agrawala", "maekawa", "centralised", "everybody"]
+)
+@pytest.mark.parametrize("n", [2, 7, 12])
+def test_sanders_without_contention_asks_and_informs_its_sets(structure: str, n: int) -> None:
+    sets = build_information(structure, n)
+    informed = sum([len({*sets.informs(process)} - {process}) for process in range(n)])
+    asked = sum([len({*sets.asks(process)} - {process}) for process in range(n)])
+    result = run("sanders", nodes=n, load="turns", requests=2, options={"structure": structure})
+    counts = {"Grant": 2 * asked, "Release": 2 * informed, "Request": 2 * asked}
+    assert result.messages_by_kind == {kind: count for kind, count in counts.items() if count}
+
+
+RENAMED = {
+    "Grant": "Reply/Locked",
+    "Fail": "Failed",
+    "Yield": "Relinquish",
+    "Reply": "Reply/Locked",
+    "Locked": "Reply/Locked",
+}
+
+
+def under_way(stepper: Stepper) -> dict[tuple[int, int], list[str]]:
+    """The messages in every channel, in order: what they are, and the numbers of requests."""
+    channels: dict[tuple[int, int], list[str]] = {}
+    for packet in stepper.packets:
+        kind = type(packet.msg).__name__
+        number = getattr(packet.msg, "number", "")
+        channels.setdefault((int(packet.src), int(packet.dst)), []).append(f"{RENAMED.get(kind, kind)} {number}")
+    return channels
+
+
+def in_lockstep(original: System, general: System, requests: int, seed: int) -> list[str]:
+    """Both take the same random steps; after each, what is under way and who is inside is the same in both. Returns
+    what the general one has sent."""
+    rng = Random(seed)
+    first, second = Stepper(original, True), Stepper(general, True)
+    left = [requests] * original.n
+    eager = rng.choice([0.1, 0.5, 0.9])  # how likely a request, or an exit, comes before a message
+    while True:
+        waiting = set(first.occupancy.waiters())
+        calls = [Action(tr.EXIT, process) for process in first.holders()]
+        idle = [p for p in range(original.n) if left[p] and p not in waiting and p not in first.holders()]
+        calls += [Action(tr.REQUEST, process, groups=(0,)) for process in idle]
+        packets = first.deliverable()
+        if not calls and not packets:
+            break
+        if calls and (not packets or rng.random() < eager):
+            action = other = rng.choice(calls)
+            left[action.node] -= action.event == tr.REQUEST
+        else:
+            packet = rng.choice(packets)
+            twin = next(p for p in second.deliverable() if (p.src, p.dst) == (packet.src, packet.dst))
+            action = Action(tr.DELIVER, int(packet.dst), int(packet.src), int(packet.number))
+            other = Action(tr.DELIVER, int(packet.dst), int(packet.src), int(twin.number))
+        first.take(action)
+        second.take(other)
+        assert under_way(first) == under_way(second), action
+        assert first.holders() == second.holders()
+    assert first.entries == second.entries == original.n * requests
+    return [event.message for event in second.events if event.event == "send"]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6])
+def test_with_their_sets_sanders_sends_what_ricart_and_agrawala_send(n: int) -> None:
+    for seed in range(12):
+        original = System(ALGORITHMS["ricart-agrawala"], n)
+        sent = in_lockstep(original, System(ALGORITHMS["sanders"], n, {"structure": "ricart-agrawala"}), 4, seed)
+        assert set(sent) <= {"Request", "Grant"}
+
+
+@pytest.mark.parametrize("quorums", ["plane", "grid", "majority", "singleton"])
+@pytest.mark.parametrize("n", [3, 7])
+def test_with_his_sets_sanders_sends_what_maekawa_sends(quorums: str, n: int) -> None:
+    kinds: set[str] = set()
+    for seed in range(12):
+        original = System(ALGORITHMS["maekawa"], n, {"quorums": quorums})
+        general = System(ALGORITHMS["sanders"], n, {"structure": f"maekawa:{quorums}"})
+        kinds.update(in_lockstep(original, general, 4, seed))
+    if n == 7 and quorums != "singleton":
+        assert kinds == {"Request", "Grant", "Fail", "Inquire", "Yield", "Release"}
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "structure"),
+    [
+        ("ricart-agrawala", {}, "ricart-agrawala"),
+        ("maekawa", {"quorums": "plane"}, "maekawa:plane"),
+        ("maekawa", {"quorums": "grid"}, "maekawa:grid"),
+        ("maekawa", {"quorums": "majority"}, "maekawa:majority"),
+    ],
+)
+def test_in_the_simulator_too_they_send_the_same(name: str, options: dict[str, str], structure: str) -> None:
+    """Delays of one unit, so that both runs draw the same random numbers."""
+    for seed in range(5):
+        load: dict[str, Any] = {
+            "nodes": 13,
+            "requests": 10,
+            "think": 30,
+            "hold": 3,
+            "delay": "constant:1",
+            "fifo": True,
+        }
+        original = run(name, options=options, seed=seed, **load)
+        general = run("sanders", options={"structure": structure}, seed=seed, **load)
+        assert renamed(original) == renamed(general)
+        assert original.waiting_time_mean == pytest.approx(general.waiting_time_mean)
+        assert original.simulated_time == pytest.approx(general.simulated_time)
+
+
+def renamed(result: Result) -> dict[str, int]:
+    return {RENAMED.get(kind, kind): count for kind, count in result.messages_by_kind.items()}
+
+
+def test_clusters_cost_less_than_ricart_agrawala() -> None:
+    """3 + 2(n - size) for a member of a cluster, 2(n - size) for its head: here 4 clusters of 4."""
+    result = run("sanders", nodes=16, load="turns", requests=1)
+    assert result.messages == 4 * (2 * 12) + 12 * (3 + 2 * 12)
+    assert result.messages_per_entry < 2 * 15
+
+
+def test_sanders_needs_fifo_channels() -> None:
+    assert check("sanders", nodes=3, requests=1, order="fifo").complete
+    assert not check("sanders", nodes=3, requests=1, order="any").ok

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from mutant import killed
 
-from congenial.algorithms.permission import carvalho_roucairol, lamport
+from congenial.algorithms.permission import carvalho_roucairol, lamport, sanders
 from congenial.algorithms.permission.carvalho_roucairol import CarvalhoRoucairol
 from congenial.algorithms.permission.lamport import Lamport
+from congenial.algorithms.permission.sanders import Sanders
 from congenial.kernel.message import Message
 from congenial.kernel.node import WAITING
 from congenial.kernel.out import Out
+from congenial.parts.quorums.information import Information
 
 # -- Lamport -----------------------------------------------------------------------------------------------
 
@@ -98,3 +100,57 @@ class FencesStayAtHome(CarvalhoRoucairol):
         known, self.fence = self.fence, 0
         super()._agree(process, out)
         self.fence = known
+
+
+# -- Sanders -----------------------------------------------------------------------------------------------
+
+
+@killed("safety", nodes=3, requests=1)
+class NobodyIsLocked(Sanders):
+    """A permission is forgotten at once, whoever it was given to."""
+
+    def __init__(self, me: int, n: int, structure: Information) -> None:
+        super().__init__(me, n, structure)
+        self.status = frozenset()
+
+    def release(self, out: Out) -> None:
+        self.leave()
+
+
+@killed("deadlock", nodes=3, requests=1)
+class OneAtATime(Sanders):
+    """A process that is free again grants one request, even if that does not lock it."""
+
+    def _serve(self, out: Out) -> None:
+        self.holder = None
+        if self.queue:
+            self._grant(self.queue.pop(0), out)
+
+
+@killed("deadlock", nodes=3, requests=1)
+class HoldsOnToItsOwn(Sanders):
+    """Who is informed about by itself alone waits to be told that it has lost, and is never told."""
+
+    def _on_inquire(self, member: int, out: Out) -> None:
+        if self.phase == WAITING and member not in self.missing:
+            self.inquiries.append(member)
+            if self.lost:
+                self._give_back(out)
+
+
+@killed("deadlock", nodes=3, requests=1, options={"structure": "everybody"})
+class NobodyFails(Sanders):
+    """Nobody is ever told that an older request comes first."""
+
+    def _fail(self, process: int, out: Out) -> None:
+        pass
+
+
+@killed("illegal step", nodes=3, requests=1)
+class EverybodyIsInformed(Sanders):
+    """Those that were asked are told of the exit, and not only those that are to be informed."""
+
+    def release(self, out: Out) -> None:
+        self.leave()
+        for member in self.asks:
+            self._tell(member, sanders.Release(self.fence), out)

@@ -17,6 +17,7 @@ from congenial.algorithms.permission.carvalho_roucairol import CarvalhoRoucairol
 from congenial.algorithms.permission.lamport import Lamport
 from congenial.algorithms.permission.maekawa import Maekawa
 from congenial.algorithms.permission.ricart_agrawala import RicartAgrawala
+from congenial.algorithms.permission.sanders import Sanders
 from congenial.algorithms.token.helary_plouzeau_raynal import HelaryPlouzeauRaynal
 from congenial.algorithms.token.naimi_trehel import NaimiTrehel
 from congenial.algorithms.token.raymond_tree import RaymondTree
@@ -38,6 +39,7 @@ ALGORITHMS: dict[str, type[Node]] = {
         CarvalhoRoucairol,
         Maekawa,
         RaymondK,
+        Sanders,
         RA1,
         RA2,
         TokenGME,

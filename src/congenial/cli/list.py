@@ -14,8 +14,8 @@ congenial list --json
 def command(json: Json = False, markdown: Markdown = False) -> None:
     """List the algorithms, with what their papers claim of them.
 
-    Messages are per entry: n processes, k entries at once, q the largest quorum, D the diameter of the tree, L requests
-    in a round.
+    Messages are per entry: n processes, k entries at once, q the largest quorum, i and r the largest inform and request
+    set, D the diameter of the tree, L requests in a round.
     """
     from congenial.algorithms.catalogue import ALGORITHMS
     from congenial.cli.output import print_json, show, table

@@ -1,0 +1,231 @@
+"""Sanders' generalised algorithm: whom to ask, and whom to tell, is a parameter.
+
+A process asks all of its request set and enters with everybody's permission; when it leaves it tells its inform set
+(`parts.quorums.information` says what these sets must be like). Whoever gives its permission to a process that keeps it
+informed is locked from then until it hears that the process has left; requests that arrive meanwhile wait. Other
+permissions are given and forgotten. So a free process answers the oldest requests that wait for it, up to and including
+the first from one that will lock it.
+
+Locks are given by age (number, then id), and got back from younger requests as in Maekawa's algorithm: FAIL tells
+that an older request comes first, INQUIRE asks for a lock back, and who has lost somewhere answers it with YIELD.
+
+Sanders 1987; Velazquez 1993, section 5. Added: a process that is informed about by itself alone can hold no lock but
+its own, so nobody needs it to yield. It gives its own lock to any older request at once, and is never sent a FAIL.
+That makes the algorithm send just what Ricart and Agrawala's sends, given their sets; given quorums it sends what
+Maekawa's does. Channels must be FIFO. Fences travel with RELEASE and GRANT.
+
+Cost: REQUEST and GRANT for every other member of the request set, RELEASE for every other member of the inform set. A
+request that arrives at a locked process costs one FAIL more, or INQUIRE, YIELD and the GRANT to be sent again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mypy_extensions import mypyc_attr
+
+from congenial.kernel.message import Message
+from congenial.kernel.node import WAITING, Node
+from congenial.kernel.out import Out
+from congenial.kernel.problem import Groups
+from congenial.kernel.spec import Law, Option, Spec
+from congenial.parts.quorums.information import Information, build_information
+from congenial.problems.mutex import MUTEX
+
+SPEC = Spec(
+    name="sanders",
+    title="Sanders",
+    problem=MUTEX,
+    reference="Sanders 1987; Velazquez 1993, section 5",
+    fifo=True,
+    messages=Law("i_min + 2*r_min", "i + 5*r"),
+    size="1",
+    waiting=Law("0", "2"),
+    sync_delay=Law("1", "2"),
+    options=(
+        Option(
+            "structure",
+            "clusters",
+            "clusters[:COUNT], ricart-agrawala, maekawa[:QUORUMS], centralised or everybody",
+            build_information,
+            choices=("clusters", "clusters:2", "ricart-agrawala", "maekawa:grid", "centralised", "everybody"),
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Request(Message):
+    number: int
+
+
+@dataclass(frozen=True)
+class Grant(Message):
+    fence: int
+
+
+@dataclass(frozen=True)
+class Fail(Message):
+    pass
+
+
+@dataclass(frozen=True)
+class Inquire(Message):
+    pass
+
+
+@dataclass(frozen=True)
+class Yield(Message):
+    pass
+
+
+@dataclass(frozen=True)
+class Release(Message):
+    fence: int
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Sanders(Node):
+    spec: ClassVar[Spec] = SPEC
+
+    def __init__(self, me: int, n: int, structure: Information) -> None:
+        super().__init__(me, n)
+        self.asks = structure.asks(me)  #                                                R_i
+        self.informs = structure.informs(me)  #                                          I_i
+        self.status = structure.status(me)  #                                            S_i
+        self.solitary = structure.solitary  # those that are informed about by themselves alone
+        self.highest = 0  # number seen in any request
+        self.fence = 0  # the largest seen
+        # as one who asks
+        self.missing: set[int] = set()  # whose permission I wait for
+        self.lost: set[int] = set()  # those of them at which an older request comes first
+        self.inquiries: list[int] = []  # those that want their lock back, and do not know yet if I can give it
+        # as one who is asked
+        self.holder: tuple[int, int] | None = None  # the request I am locked for: (number, process)       CSSTAT
+        self.queue: list[tuple[int, int]] = []  # the requests that wait for that, oldest first
+        self.inquired = False  # I have asked for my lock back
+
+    # -- one who asks ----------------------------------------------------------------------------------
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        self.highest += 1
+        self.missing = set(self.asks)
+        request = Request(self.highest)
+        for member in self.asks:
+            self._tell(member, request, out)
+        if not self.asks:
+            self._enter(out)
+
+    def release(self, out: Out) -> None:
+        self.leave()
+        for member in self.informs:
+            self._tell(member, Release(self.fence), out)
+
+    def _on_grant(self, member: int, fence: int, out: Out) -> None:
+        self.fence = max(self.fence, fence)
+        self.missing.remove(member)
+        self.lost.discard(member)
+        if not self.missing:
+            self._enter(out)
+
+    def _enter(self, out: Out) -> None:
+        self.inquiries = []  # the answer to them is my RELEASE
+        self.fence += 1
+        self.enter(out, self.fence)
+
+    def _on_fail(self, member: int, out: Out) -> None:
+        self.lost.add(member)
+        self._give_back(out)
+
+    def _on_inquire(self, member: int, out: Out) -> None:
+        if self.phase == WAITING and member not in self.missing:  # else my RELEASE is on its way
+            self.inquiries.append(member)
+            if self.lost or self.me in self.solitary:
+                self._give_back(out)
+
+    def _give_back(self, out: Out) -> None:
+        """Having lost somewhere, give up the locks that others want; each is then one more place where I lost."""
+        wanted = self.inquiries
+        self.inquiries = []
+        for member in wanted:
+            self.missing.add(member)
+            self.lost.add(member)
+            self._tell(member, Yield(), out)
+
+    # -- one who is asked ------------------------------------------------------------------------------
+
+    def _on_request(self, src: int, number: int, out: Out) -> None:
+        self.highest = max(self.highest, number)
+        request = (number, src)
+        holder = self.holder
+        if holder is None:
+            self._grant(request, out)
+            return
+        leader = self.queue[0] if self.queue else None
+        self.queue.append(request)
+        self.queue.sort()
+        if holder < request or (leader is not None and leader < request):
+            self._fail(src, out)
+            return
+        if leader is not None and leader < holder:  # it had not lost so far; now it has
+            self._fail(leader[1], out)
+        if not self.inquired:
+            self.inquired = True
+            self._tell(holder[1], Inquire(), out)
+
+    def _fail(self, process: int, out: Out) -> None:
+        if process not in self.solitary:
+            self._tell(process, Fail(), out)
+
+    def _on_yield(self, out: Out) -> None:
+        holder = self.holder
+        assert holder is not None
+        self.queue.append(holder)
+        self.queue.sort()
+        self._serve(out)
+
+    def _on_release(self, fence: int, out: Out) -> None:
+        self.fence = max(self.fence, fence)
+        self._serve(out)
+
+    def _serve(self, out: Out) -> None:
+        """Free again: grant the requests that wait, until one of them locks me."""
+        self.holder = None
+        while self.queue and self.holder is None:
+            self._grant(self.queue.pop(0), out)
+
+    def _grant(self, request: tuple[int, int], out: Out) -> None:
+        if request[1] in self.status:
+            self.holder = request
+            self.inquired = False
+        self._tell(request[1], Grant(self.fence), out)
+
+    # -- messages --------------------------------------------------------------------------------------
+
+    def _tell(self, dst: int, msg: Message, out: Out) -> None:
+        """Send a message, or hand it over if it is for this very process."""
+        if dst == self.me:
+            self.receive(dst, msg, out)
+        else:
+            out.send(dst, msg)
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        if isinstance(msg, Request):
+            self._on_request(src, msg.number, out)
+        elif isinstance(msg, Grant) and self._awaits(src):
+            self._on_grant(src, msg.fence, out)
+        elif isinstance(msg, Fail) and self._awaits(src):
+            self._on_fail(src, out)
+        elif isinstance(msg, Inquire) and src in self.informs:
+            self._on_inquire(src, out)
+        elif isinstance(msg, Yield) and self.holder is not None and self.holder[1] == src:
+            self._on_yield(out)
+        elif isinstance(msg, Release) and self.holder is not None and self.holder[1] == src:
+            self._on_release(msg.fence, out)
+        else:
+            raise self.unexpected(src, msg)
+
+    def _awaits(self, member: int) -> bool:
+        return self.phase == WAITING and member in self.missing
