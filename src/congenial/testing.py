@@ -202,7 +202,7 @@ class Suite:
 
     def _random_run(self, system: System, order: str, seed: int) -> list[Action]:
         menus: list[list[Groups]] = [[(group,) for group in range(self.groups)]] * system.n
-        bounds = Bounds(requests=3, menus=menus, fifo=order == "fifo")
+        bounds = Bounds(requests=3, menus=menus, fifo=order == "fifo", patient=system.spec.patient)
         walk = Walk(Stepper(system, order == "fifo"), bounds, stream(seed, 0), seed % 2 == 1, 20_000)
         walk.run()
         assert not walk.fault, told(f"{walk.fault}: {walk.text}", walk.stepper.events)

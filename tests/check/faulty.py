@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from protocols import ANYONE
@@ -157,6 +157,42 @@ class Hasty(Polite):
 
     def on_timer(self, timer: int, out: Out) -> None:
         raise RuntimeError("the timer ran out")
+
+
+class Accurate(Hasty):
+    """The same, and it says that it needs time-outs to be right."""
+
+    spec: ClassVar[Spec] = replace(FREE, patient=True)
+
+
+class Overstayed(Polite):
+    """Takes it for impossible that it is inside for long."""
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        super().receive(src, msg, out)
+        if isinstance(msg, Answer):
+            out.set_timer(1, 1000.0)
+
+    def release(self, out: Out) -> None:
+        super().release(out)
+        out.cancel_timer(1)
+
+    def on_timer(self, timer: int, out: Out) -> None:
+        raise RuntimeError("too long")
+
+
+class Impatient(Persistent):
+    """Takes it for impossible that it has to ask three times."""
+
+    def __init__(self, me: int, n: int) -> None:
+        super().__init__(me, n)
+        self.asked = 0
+
+    def on_timer(self, timer: int, out: Out) -> None:
+        super().on_timer(timer, out)
+        self.asked += 1
+        if self.asked == 3:
+            raise RuntimeError("asked in vain")
 
 
 class PingPong(Polite):

@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 from faulty import (
+    Accurate,
     Careless,
     Gambler,
     Hasty,
+    Impatient,
     Ledger,
     OnceAgain,
+    Overstayed,
     Persistent,
     PingPong,
     Polite,
@@ -20,6 +23,7 @@ from faulty import (
 )
 
 from congenial.check.check import CheckResult, check
+from congenial.check.fuzz import fuzz
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import Node
 
@@ -97,6 +101,18 @@ def test_what_was_saved_is_there_after_the_crash_and_what_was_not_is_not() -> No
     ]
 
 
+def test_who_is_down_comes_back_in_the_end_or_never() -> None:
+    assert verdict(Persistent, crashes=1, timers="patient") == "ok"
+    assert verdict(Persistent, crashes=1, timers="patient", recovery=False) == "starvation"
+    assert verdict(Polite, crashes=1, recovery=False) == "deadlock"
+
+
+def test_a_process_may_be_down_for_longer_than_any_timer() -> None:
+    result = check(Impatient, nodes=2, requests=1, crashes=1, timers="patient")
+    assert result.violations == 1
+    assert (count(result, "timer"), count(result, "recover")) == (3, 0)
+
+
 # -- suspicions, timers, choices ---------------------------------------------------------------------------
 
 
@@ -111,6 +127,30 @@ def test_timers_run_out_at_any_time_or_when_nothing_else_can_happen() -> None:
     assert verdict(Hasty, timers="patient") == "ok"
     with pytest.raises(ConfigError):
         check(Hasty, timers="never")
+
+
+def test_timers_run_out_when_no_message_is_under_way() -> None:
+    assert verdict(Overstayed, timers="patient") == "ok"
+    assert verdict(Overstayed, timers="quiet") == "illegal step"
+    assert verdict(Hasty, timers="quiet") == "ok"
+
+
+def test_timers_are_as_the_algorithm_needs_them() -> None:
+    assert verdict(Accurate) == "ok"
+    assert verdict(Accurate, timers="free") == "illegal step"
+
+
+def test_random_schedules_treat_timers_and_recoveries_alike() -> None:
+    def found(algorithm: type[Node], **system: Any) -> str:
+        result = fuzz(algorithm, nodes=2, requests=1, runs=3000, **system)
+        return result.counterexample.kind if result.counterexample is not None else "ok"
+
+    assert found(Accurate) == "ok"
+    assert found(Accurate, timers="free") == "illegal step"
+    assert found(Overstayed, timers="patient") == "ok"
+    assert found(Overstayed, timers="quiet") == "illegal step"
+    assert found(Impatient, crashes=1, timers="patient") == "illegal step"
+    assert found(Polite, crashes=1, recovery=False) == "deadlock"
 
 
 @pytest.mark.parametrize("reduce", [True, False])

@@ -126,7 +126,8 @@ def check(
     losses: int = 0,
     duplicates: int = 0,
     suspicions: int = 0,
-    timers: str = "free",
+    timers: str = "",
+    recovery: bool = True,
     reduce: bool | None = None,
     symmetry: bool = False,
     limit: int = 10_000_000,
@@ -136,14 +137,15 @@ def check(
 ) -> CheckResult:
     """Explore all runs of a small system. Unless `reduce` says otherwise the reduction is used only where the system
     turns out to be large: verifying it takes longer than exploring a small one whole. With several `jobs` the runs are
-    split into cases (see `check.cases`), and `states` counts a state once in every case in which it occurs.
+    split into cases (see `check.cases`), and `states` counts a state once in every case in which it occurs. Without
+    `recovery` who has crashed stays away; with it it comes back in the end, before timers run out or after.
 
     >>> check("ricart-agrawala", nodes=2, requests=1).ok
     True
     """
     system = System(find_algorithm(algorithm), nodes, options)
     faults = (crashes, losses, duplicates, suspicions)
-    bounds = make_bounds(system, requests, groups, wants, order, faults, timers)
+    bounds = make_bounds(system, requests, groups, wants, order, faults, timers, recovery)
     at_least(1, limit, "limit")
     if at_least(1, jobs, "jobs") > 1:
         from congenial.check.cases import check_cases
@@ -163,7 +165,7 @@ class Inquiry:
         self.limit = limit
         self.progress = progress
         self.faultless = not (bounds.crashes or bounds.losses or bounds.duplicates or bounds.suspicions)
-        self.reduce = reduce is not False and self.faultless and not bounds.patient
+        self.reduce = reduce is not False and self.faultless and not (bounds.patient or bounds.quiet)
         self.whole_first = reduce is None
         self.symmetry = symmetry
         if symmetry and system.spec.symmetry is None:
@@ -302,6 +304,7 @@ class Inquiry:
         if not (self.system.problem.concurrent_entry and self.system.spec.concurrent_entry):
             return
         together = Bounds(requests=1, menus=[[(0,)]] * self.system.n, fifo=self.bounds.fifo, leaving=False)
+        together.patient = self.bounds.patient
         explorer = self.explore(together, reduce=False)
         for found in explorer.faults:
             kind = CONCURRENT_ENTRY if found.kind == DEADLOCK else found.kind
@@ -322,6 +325,7 @@ class Inquiry:
         most = law.most_for(self.system.sizes)
         for process in range(self.system.n):
             alone = Bounds(1, self.bounds.menus, self.bounds.fifo, leaving=False, askers=[process], count_hops=True)
+            alone.patient = self.bounds.patient or self.bounds.quiet
             explorer = self.explore(alone, reduce=False)
             if not explorer.complete:
                 self.complete = False
@@ -440,7 +444,14 @@ def waiters(world: World, state: State) -> list[int]:
 
 
 def make_bounds(
-    system: System, requests: int, groups: int, wants: str, order: str, faults: tuple[int, int, int, int], timers: str
+    system: System,
+    requests: int,
+    groups: int,
+    wants: str,
+    order: str,
+    faults: tuple[int, int, int, int],
+    timers: str = "",
+    recovery: bool = True,
 ) -> Bounds:
     """Bounds from options; `faults` are the budgets of crashes, losses, duplicates and suspicions."""
     crashes, losses, duplicates, suspicions = faults
@@ -452,7 +463,9 @@ def make_bounds(
         losses=at_least(0, losses, "losses"),
         duplicates=at_least(0, duplicates, "duplicates"),
         suspicions=at_least(0, suspicions, "suspicions"),
-        patient=parse_timers(timers),
+        patient=parse_timers(timers, system) == "patient",
+        quiet=timers == "quiet",
+        recovery=recovery,
     )
 
 
@@ -485,7 +498,10 @@ def parse_order(text: str, system: System) -> bool:
     return text == "fifo" if text else system.spec.fifo
 
 
-def parse_timers(text: str) -> bool:
-    if text not in ("free", "patient"):
-        raise ConfigError(f"--timers must be free (any time) or patient (when nothing else can happen), not {text!r}")
-    return text == "patient"
+def parse_timers(text: str, system: System) -> str:
+    if text not in ("", "free", "quiet", "patient"):
+        raise ConfigError(
+            "--timers must be free (any time), quiet (when no message is under way) or patient (when nothing else can "
+            f"happen), not {text!r}"
+        )
+    return text or ("patient" if system.spec.patient else "free")

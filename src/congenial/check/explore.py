@@ -28,6 +28,7 @@ from congenial.check.world import (
     HEADER,
     LOSE,
     LOSSES,
+    RECOVER,
     REPEAT,
     SUSPECT,
     SUSPICIONS,
@@ -140,7 +141,7 @@ class Explorer:
 
     def _expand(self, state: State, index: i64, following: list[State]) -> None:
         self.list_moves(state)
-        if self._only_requests():
+        if self._only_requests(state):
             self.terminal.append(index)
             self._judge_rest(state, index)
         i: i64 = 0
@@ -215,14 +216,20 @@ class Explorer:
             position += 1
         return -1
 
-    def _only_requests(self) -> bool:
+    def _only_requests(self, state: State) -> bool:
+        """Can nothing happen that must: nothing but requests and faults?"""
         i: i64 = 0
         while i < self.move_count:
             kind = self.move_event[i] & ~ARGUMENT
-            if kind != ASK and kind != CRASH and kind != LOSE and kind != REPEAT:
+            if kind != ASK and kind != CRASH and kind != REPEAT and (kind != LOSE or self._is_void(state, i)):
                 return False
             i += 1
         return True
+
+    def _is_void(self, state: State, move: i64) -> bool:
+        """Does a move take away a message to a process that is down?"""
+        down = self.world.ups[state[HEADER + self.move_process[move]]] == 0
+        return down and self.move_event[move] & ~ARGUMENT == LOSE
 
     def _judge_rest(self, state: State, index: i64) -> None:
         waiting = [p for p in range(self.n) if self.world.phases[state[HEADER + p]] == WAITING]
@@ -244,24 +251,39 @@ class Explorer:
         n = self.n
         self.move_count = 0
         victim = world.bounds.victim
+        timers_wait = world.bounds.patient or world.bounds.quiet
         p: i64 = 0
         while p < n:
             budget: i64 = state[0] if victim < 0 or p == victim else 0
             local: i64 = state[HEADER + p]
             for event in world.own_events[local]:
-                if event & ~ARGUMENT != TIMER or not world.bounds.patient:
+                if event & ~ARGUMENT != TIMER or not timers_wait:
                     self._add_move(p, event, -1)
             self._list_deliveries(state, p, budget)
             if world.budget != 0 and world.ups[local] != 0:
                 self._list_faults(state, p, budget)
             p += 1
-        if world.bounds.patient and self._only_requests():
+        if timers_wait and self._time_passes(state):
             p = 0
             while p < n:
                 for event in world.own_events[state[HEADER + p]]:
                     if event & ~ARGUMENT == TIMER:
                         self._add_move(p, event, -1)
                 p += 1
+
+    def _time_passes(self, state: State) -> bool:
+        """Is there nothing that timers wait for? A process may be down for longer than any of them; messages to it
+        are lost by then."""
+        quiet = self.world.bounds.quiet
+        i: i64 = 0
+        while i < self.move_count:
+            kind = self.move_event[i] & ~ARGUMENT
+            if kind == DELIVER or self._is_void(state, i):
+                return False
+            if not quiet and kind != RECOVER and kind != ASK and kind != CRASH and kind != LOSE and kind != REPEAT:
+                return False
+            i += 1
+        return True
 
     def _list_deliveries(self, state: State, p: i64, budget: i64) -> None:
         """Messages to a process may arrive, or meet with a mishap; to one that is down they may get lost, or wait."""

@@ -68,7 +68,8 @@ def fuzz(
     losses: int = 0,
     duplicates: int = 0,
     suspicions: int = 0,
-    timers: str = "free",
+    timers: str = "",
+    recovery: bool = True,
     jobs: int = 1,
     options: Mapping[str, str] | None = None,
     progress: Callable[[int], None] | None = None,
@@ -81,7 +82,7 @@ def fuzz(
     """
     system = System(find_algorithm(algorithm), nodes, options)
     faults = (crashes, losses, duplicates, suspicions)
-    bounds = make_bounds(system, requests, groups, wants, order, faults, timers)
+    bounds = make_bounds(system, requests, groups, wants, order, faults, timers, recovery)
     at_least(1, runs, "runs")
     start = time()
     batches = [(seed + first, min(BATCH, runs - first)) for first in range(0, runs, BATCH)]

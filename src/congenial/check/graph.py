@@ -11,7 +11,7 @@ from librt.vecs import vec
 from mypy_extensions import i64
 
 from congenial.check.explore import EVENT_MASK, IDENTITY_MASK, SENT_SHIFT
-from congenial.check.world import ARGUMENT, DELIVER, LEAVE, TIMER
+from congenial.check.world import ARGUMENT, DELIVER, LEAVE, RECOVER, TIMER
 
 
 @final
@@ -82,8 +82,9 @@ class Graph:
     def is_fair(self, component: list[int]) -> bool:
         """Can a schedule go round here for ever and be fair?
 
-        Fair to whatever must not be put off for ever: a message under way, a timer that is set, a holder's leaving.
-        What can happen in all states of the component must happen on one of its edges.
+        Fair to whatever must not be put off for ever: a message under way, a timer that is set, a holder's leaving,
+        the return of a process that is down. What can happen in all states of the component must happen on one of its
+        edges.
         """
         members = set(component)
         always: set[int] | None = None
@@ -93,7 +94,7 @@ class Graph:
             for position in range(self.firsts[state], self.firsts[state + 1]):
                 identity: i64 = self.labels[position] & IDENTITY_MASK
                 kind = identity & EVENT_MASK & ~ARGUMENT
-                if kind == DELIVER or kind == LEAVE or kind == TIMER:
+                if kind == DELIVER or kind == LEAVE or kind == TIMER or kind == RECOVER:
                     possible.add(identity)
                     if self.targets[position] in members:
                         taken.add(identity)

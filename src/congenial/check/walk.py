@@ -34,6 +34,7 @@ class Walk:
         menus = bounds.menus
         assert menus is not None
         self.menus = menus
+        self.timers_wait = bounds.patient or bounds.quiet
         self.left = [bounds.requests] * n
         self.crashes = bounds.crashes
         self.losses = bounds.losses
@@ -82,8 +83,12 @@ class Walk:
         possible = self._possible()
         if not possible:
             return self._timer()
+        if self.timers_wait and self._time_passes(possible) and self.rng.randrange(2) == 0:
+            late = self._timer()
+            if late is not None:
+                return late
         if not self.by_priority:
-            timer = self._timer() if not self.bounds.patient and self.rng.randrange(8) == 0 else None
+            timer = self._timer() if not self.timers_wait and self.rng.randrange(8) == 0 else None
             return timer if timer is not None else possible[self.rng.randrange(len(possible))]
         best = possible[0]
         for action in possible:
@@ -99,7 +104,8 @@ class Walk:
         actions: list[Action] = []
         for process in range(self.n):
             if not stepper.up[process]:
-                actions.append(Action(tr.RECOVER, process))
+                if self.bounds.recovery:
+                    actions.append(Action(tr.RECOVER, process))
             elif stepper.occupancy.holds[process] >= 0:
                 actions.append(Action(tr.EXIT, process, choices=self._choices()))
             elif stepper.occupancy.wants[process] is None and self.left[process] > 0:
@@ -118,11 +124,20 @@ class Walk:
                 actions.append(Action(tr.DROP, packet.dst, packet.src, packet.number))
         for packet in stepper.deliverable():
             actions.append(Action(tr.DELIVER, packet.dst, packet.src, packet.number, choices=self._choices()))
-        if self.by_priority and not self.bounds.patient:
+        if self.by_priority and not self.timers_wait:
             for process in range(self.n):
                 for timer in stepper.timers[process]:
                     actions.append(Action(tr.TIMER, process, timer=timer))
         return actions
+
+    def _time_passes(self, possible: list[Action]) -> bool:
+        """May timers run out although something else can happen? As in the explorer."""
+        for action in possible:
+            if action.event == tr.DELIVER or action.event == tr.DROP:
+                return False
+            if self.bounds.patient and action.event != tr.RECOVER:
+                return False
+        return True
 
     def _timer(self) -> Action | None:
         set_timers: list[Action] = []

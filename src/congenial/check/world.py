@@ -65,6 +65,8 @@ class Bounds:
         duplicates: int = 0,
         suspicions: int = 0,
         patient: bool = False,
+        quiet: bool = False,
+        recovery: bool = True,
         leaving: bool = True,
         askers: list[int] | None = None,
         count_hops: bool = False,
@@ -78,7 +80,9 @@ class Bounds:
         self.losses = losses
         self.duplicates = duplicates
         self.suspicions = suspicions  # false ones; crashes are always suspected in the end
-        self.patient = patient  # timers run out only when nothing else can happen
+        self.patient = patient  # timers run out only when nothing else can happen, but for a recovery
+        self.quiet = quiet  # timers run out only when no message is under way; somebody may be inside
+        self.recovery = recovery  # who has crashed comes back in the end, or never
         self.leaving = leaving  # may processes leave?
         self.askers = askers  # who asks; None: everybody
         self.in_turn = in_turn  # a process's k-th request is the k-th of its menu, not any of them
@@ -95,6 +99,8 @@ class Bounds:
             self.duplicates,
             self.suspicions,
             self.patient,
+            self.quiet,
+            self.recovery,
             self.leaving,
             self.askers,
             self.count_hops,
@@ -219,7 +225,7 @@ class World:
     def _events_of(self, owner: int, state: ProcessState, phase: int) -> list[i64]:
         """What a process can do by itself. Messages, crashes and false suspicions come from outside."""
         if state.node is None:
-            return [RECOVER]
+            return [RECOVER] if self.bounds.recovery else []
         events: list[i64] = []
         if phase == IDLE and state.left > 0:
             if self.bounds.in_turn:

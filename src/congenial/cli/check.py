@@ -36,7 +36,15 @@ Losses = Annotated[int, typer.Option(help="Messages that may be lost.")]
 Duplicates = Annotated[int, typer.Option(help="Messages that may arrive twice.")]
 Suspicions = Annotated[int, typer.Option(help="False suspicions that the failure detector may have.")]
 Timers = Annotated[
-    str, typer.Option(metavar="free|patient", help="When timers run out: any time, or when nothing else can happen.")
+    str,
+    typer.Option(
+        metavar="free|quiet|patient",
+        help="When timers run out: any time, when no message is under way, or when nothing else can happen; as the "
+        "algorithm needs it if not given.",
+    ),
+]
+Recovery = Annotated[
+    bool, typer.Option("--recovery/--no-recovery", help="Who has crashed comes back in the end, or never.")
 ]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="An option of the algorithm.")]
 TraceTo = Annotated[str, typer.Option("--trace", metavar="FILE", help="Write a counterexample there, for replay.")]
@@ -54,7 +62,8 @@ def command(
     losses: Losses = 0,
     duplicates: Duplicates = 0,
     suspicions: Suspicions = 0,
-    timers: Timers = "free",
+    timers: Timers = "",
+    recovery: Recovery = True,
     reduce: Annotated[
         bool | None,
         typer.Option(
@@ -95,6 +104,7 @@ def command(
             duplicates=duplicates,
             suspicions=suspicions,
             timers=timers,
+            recovery=recovery,
             reduce=reduce,
             symmetry=symmetry,
             limit=limit,

@@ -94,6 +94,7 @@ class Spec:
     problem: Problem | None
     reference: str = ""
     fifo: bool = False  # needs channels that keep the order of messages
+    patient: bool = False  # needs time-outs that run out only when what they wait for will not come any more
     faults: str = "none"  # what it survives
     messages: Law | None = None  # per entry
     size: str = ""  # the largest message, in integers
