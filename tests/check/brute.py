@@ -41,6 +41,8 @@ class Notes(Out):
             raise Wrong("safety")
         if others and not world.shared and (not world.grouped or others != {group}):
             raise Wrong("safety")
+        if world.capacity and len(world.inside) >= world.capacity:
+            raise Wrong("safety")
         follows = world.grouped and group == world.last[1] and fence == world.last[0]
         if fence and fence <= world.last[0] and not follows:
             raise Wrong("safety")
@@ -62,7 +64,8 @@ class History:
     """The world after some moves."""
 
     def __init__(self, system: System, requests: int, fifo: bool, moves: tuple[Move, ...]) -> None:
-        self.fifo, self.grouped, self.shared = fifo, system.problem.groups, system.problem.name == "anyone"
+        self.fifo, self.grouped, self.shared = fifo, system.problem.groups, system.problem.name in ("anyone", "kmutex")
+        self.capacity = system.problem.capacity if system.problem.name == "kmutex" else 0
         self.nodes: list[Node] = system.nodes()
         self.left = [requests] * system.n
         self.asked: dict[int, int] = {}

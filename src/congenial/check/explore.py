@@ -359,10 +359,15 @@ class Explorer:
             following[0] -= 1 << SUSPICIONS
         for packet in step.packets:
             self._insert(following, packet)
-        if step.entered and step.fence:
+        if step.entered and step.fence and not self._superseded(state, step):
             following[1] = step.fence
             following[2] = step.group
         return tuple(following)
+
+    def _superseded(self, state: State, step: Step) -> bool:
+        """Has somebody entered in a later era than this step's?"""
+        problem = self.world.system.problem
+        return problem.era(step.fence) < problem.era(state[1])
 
     def _insert(self, following: list[int], packet: i64) -> None:
         """Put a packet behind those with the same or a smaller key."""
@@ -384,12 +389,15 @@ class Explorer:
             return step.error
         if not step.entered:
             return ""
+        if self._superseded(state, step):
+            return ""
         problem = self.world.system.problem
+        era = problem.era(step.fence)
         current = -1
         holders: list[str] = []
         for p in range(self.n):
             group: int = self.world.groups[state[HEADER + p]]
-            if p != process and group >= 0:
+            if p != process and group >= 0 and self.world.eras[state[HEADER + p]] == era:
                 current = group
                 holders.append(str(p))
         if not problem.admits(len(holders), current, step.group):

@@ -123,6 +123,7 @@ class ProcessState:
         saved: object,
         suspects: tuple[int, ...],
         hops: int = 0,
+        era: int = 0,
     ) -> None:
         self.node = node
         self.left = left  # requests the application may still make
@@ -132,9 +133,11 @@ class ProcessState:
         self.saved = saved
         self.suspects = suspects
         self.hops = hops  # the longest chain of messages that led to it, if they are counted
+        self.era = era  # in which it entered, if it is inside
 
     def key(self) -> object:
-        return (self.node, self.left, self.wants, self.group, self.timers, self.saved, self.suspects, self.hops)
+        rest = (self.timers, self.saved, self.suspects, self.hops, self.era)
+        return (self.node, self.left, self.wants, self.group, *rest)
 
 
 @final
@@ -171,6 +174,7 @@ class World:
         self.owners = vec[i64]()
         self.phases = vec[i64]()
         self.groups = vec[i64]()
+        self.eras = vec[i64]()
         self.ups = vec[i64]()
         self.own_events: list[list[i64]] = []
         self._state_ids: dict[object, int] = {}
@@ -218,6 +222,7 @@ class World:
         self.owners = append(self.owners, i64(owner))
         self.phases = append(self.phases, i64(phase))
         self.groups = append(self.groups, i64(state.group))
+        self.eras = append(self.eras, i64(state.era))
         self.ups = append(self.ups, i64(0 if state.node is None else 1))
         self.own_events.append(self._events_of(owner, state, phase))
         return number
@@ -288,6 +293,7 @@ class World:
         left = state.left
         wants = state.wants
         group = state.group
+        era = state.era
         timers = list(state.timers)
         suspects = list(state.suspects)
         step = Step(before, ())
@@ -338,6 +344,7 @@ class World:
                 step.unasked = f"process {owner} enters group {step.group}, but asked for {list(wants)}"
             group = step.group
             wants = ()
+            era = self.system.problem.era(step.fence)
         expected = WAITING if wants else INSIDE if group >= 0 else IDLE
         if node.phase != expected:
             step.error = f"process {owner} is {PHASES[node.phase]} by its phase, but {PHASES[expected]} by what it did"
@@ -351,7 +358,17 @@ class World:
                     hops = step.hops + 1 if self.bounds.count_hops else 0
                     step.packets.append(self.intern_packet(owner, receiver, msg, hops))
         saved = durable_state(node) if out.saved else state.saved
-        after = ProcessState(freeze(node), left, wants, group, tuple(sorted(timers)), saved, tuple(suspects), step.hops)
+        after = ProcessState(
+            freeze(node),
+            left,
+            wants,
+            group,
+            tuple(sorted(timers)),
+            saved,
+            tuple(suspects),
+            step.hops,
+            era if group >= 0 else 0,
+        )
         step.after = self.intern_state(owner, after)
         return step
 

@@ -41,6 +41,11 @@ class Problem:
         """May an entry for `group` with `fence` come after the last one?"""
         return fence > last_fence or (self.groups and group == last_group and fence == last_fence)
 
+    def era(self, fence: int) -> int:
+        """Who enters in a later era supersedes all who are inside since an earlier one: they have lost what they hold,
+        even if they do not know it yet. Where exclusion is not weak there is one era only."""
+        return 0
+
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Occupancy:
@@ -48,17 +53,19 @@ class Occupancy:
 
     Every entry must have been asked for, be of a group that was asked for, and be compatible with all who are
     inside. Fences, where an algorithm gives them (0: none), must grow from entry to entry; entries of one group, one
-    after the other, may share a fence.
+    after the other, may share a fence. Whoever is superseded, or enters although it is, does not count.
     """
 
     def __init__(self, problem: Problem, n: int) -> None:
         self.problem = problem
-        self.inside = 0  # how many
+        self.inside = 0  # how many, in this era
         self.current = -1  # the group of the present session, or of the last one
         self.waiting = 0  # how many
         self.wants: list[Groups | None] = [None] * n  # what each waiting process asked for
         self.holds: list[int] = [-1] * n  # the group each process inside has entered for
-        self.fence = 0  # the last one given
+        self.eras: list[int] = [0] * n  # since which era each process is inside
+        self.era = 0  # the present one
+        self.fence = 0  # the last one given in it
 
     def ask(self, process: int, groups: Groups) -> None:
         if self.wants[process] is not None or self.holds[process] >= 0:
@@ -75,24 +82,35 @@ class Occupancy:
             group = wants[0]
         elif group not in wants:
             raise SafetyViolation(f"process {process} enters group {group}, but asked for {listed(wants)}")
+        era = self.problem.era(fence)
+        if era < self.era:
+            return self._admit(process, group, era)
+        if era > self.era:
+            self.era = era
+            self.inside = 0
         if not self.problem.admits(self.inside, self.current, group):
             raise SafetyViolation(self._crowd(process, group))
         if fence:
             if not self.problem.may_follow(self.fence, self.current, fence, group):
                 raise SafetyViolation(f"process {process} enters with fence {fence} after one with fence {self.fence}")
             self.fence = fence
+        self.inside += 1
+        self.current = group
+        return self._admit(process, group, era)
+
+    def _admit(self, process: int, group: int, era: int) -> int:
         self.wants[process] = None
         self.waiting -= 1
         self.holds[process] = group
-        self.inside += 1
-        self.current = group
+        self.eras[process] = era
         return group
 
     def leave(self, process: int) -> None:
         if self.holds[process] < 0:
             raise ContractError(f"process {process} leaves without being inside")
         self.holds[process] = -1
-        self.inside -= 1
+        if self.eras[process] == self.era:
+            self.inside -= 1
 
     def crash(self, process: int) -> None:
         """A crashed process neither waits nor holds."""
@@ -106,7 +124,7 @@ class Occupancy:
         return [process for process, wants in enumerate(self.wants) if wants is not None]
 
     def _crowd(self, process: int, group: int) -> str:
-        holders = [holder for holder, held in enumerate(self.holds) if held >= 0]
+        holders = [holder for holder, held in enumerate(self.holds) if held >= 0 and self.eras[holder] == self.era]
         verb = "is" if len(holders) == 1 else "are"
         who = f"process{'' if len(holders) == 1 else 'es'} {listed(holders)} {verb} inside"
         if self.problem.groups:

@@ -1,0 +1,33 @@
+"""Exclusion in epochs: weak, because who is taken for dead may still believe to be inside.
+
+The upper bits of a fence number the epoch. Within an epoch a problem holds as it is; who enters in a later epoch
+supersedes all who are inside since an earlier one. Whatever is protected by the lock has to look at the fence, and to
+refuse a lower one than it has seen, as it must wherever a process may be stopped for a while and not notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from congenial.kernel.problem import Problem
+
+EPOCH_BITS: Final = 32  # the lower bits of a fence, which count within an epoch
+
+
+class InEpochs(Problem):
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(f"{problem.name} in epochs", problem.groups, problem.concurrent_entry, problem.capacity)
+        self.problem = problem
+
+    def sized(self, sizes: Mapping[str, int]) -> Problem:
+        return InEpochs(self.problem.sized(sizes))
+
+    def admits(self, inside: int, current: int, group: int) -> bool:
+        return self.problem.admits(inside, current, group)
+
+    def may_follow(self, last_fence: int, last_group: int, fence: int, group: int) -> bool:
+        return self.problem.may_follow(last_fence, last_group, fence, group)
+
+    def era(self, fence: int) -> int:
+        return fence >> EPOCH_BITS
