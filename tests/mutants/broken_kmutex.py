@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from mutant import killed
 
+from congenial.algorithms.kmutex.kakugawa import Inquire, Kakugawa
 from congenial.algorithms.kmutex.raymond_k import RaymondK, Reply
-from congenial.kernel.node import IDLE
+from congenial.algorithms.kmutex.srimani_reddy import Privilege, SrimaniReddy
+from congenial.kernel.message import Message
+from congenial.kernel.node import IDLE, WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
+from congenial.parts.quorums.kcoteries import KCoterie
 
 # -- Raymond (k) -------------------------------------------------------------------------------------------
 
@@ -63,3 +67,92 @@ class RepliesToTooMany(RaymondK):
             super()._on_request(src, number, out)
         else:
             out.send(src, Reply(2))
+
+
+# -- Srimani-Reddy -----------------------------------------------------------------------------------------
+
+
+@killed("safety", nodes=3, requests=1)
+class TokenCopied(SrimaniReddy):
+    """Who sends a spare token away keeps it, too."""
+
+    def _on_request(self, src: int, number: int, out: Out) -> None:
+        before = self.spare
+        super()._on_request(src, number, out)
+        self.spare = before
+
+
+@killed("deadlock", nodes=3, requests=1)
+class RequestsForgotten(SrimaniReddy):
+    """Who leaves keeps its token, whoever waits."""
+
+    def release(self, out: Out) -> None:
+        self.leave()
+        self.spare += 1
+
+
+@killed("deadlock", nodes=3, requests=1, options={"k": "1"})
+class OnlyTheQueueIsServed(SrimaniReddy):
+    """Who leaves looks at the token's queue only, and adds nobody to it."""
+
+    def _send_on(self, queue: list[int], out: Out) -> None:
+        if queue:
+            self._send_token(queue, out)
+        else:
+            self.spare += 1
+
+
+@killed("deadlock", nodes=2, requests=2, options={"k": "1"})
+class NotToTheSameTwice(SrimaniReddy):
+    """Who has been served once counts as served for ever."""
+
+    def _is_outstanding(self, process: int) -> bool:
+        return super()._is_outstanding(process) and self.served[process] == 0
+
+
+@killed("concurrent entry", nodes=3, requests=1)
+class SecondTokenLost(SrimaniReddy):
+    """A token that comes after another one is thrown away."""
+
+    def _on_privilege(self, token: Privilege, out: Out) -> None:
+        if self.phase == WAITING:
+            super()._on_privilege(token, out)
+
+
+# -- Kakugawa et al. ---------------------------------------------------------------------------------------
+
+
+@killed("concurrent entry", nodes=3, requests=1)
+class OneQuorumOnly(Kakugawa):
+    """Who has lost in one quorum does not look for another."""
+
+    def _look_elsewhere(self, out: Out) -> None:
+        pass
+
+
+@killed("safety", nodes=2, requests=1, options={"k": "1"})
+class LocksItselfForTwo(Kakugawa):
+    """A member that is locked locks itself for the next request as well."""
+
+    def _on_request(self, src: int, number: int, out: Out) -> None:
+        self.locked_for = None
+        super()._on_request(src, number, out)
+
+
+@killed("safety", nodes=3, requests=1)
+class EveryQuorumAlone(Kakugawa):
+    """Each process is a quorum by itself."""
+
+    def __init__(self, me: int, n: int, k: int, coterie: KCoterie) -> None:
+        super().__init__(me, n, k, coterie)
+        self.quorums = tuple([(member,) for member in range(n)])
+        self.home = me
+
+
+@killed("deadlock", nodes=2, requests=1, options={"k": "1"})
+class NobodyInquires(Kakugawa):
+    """A member that is locked for a younger request does not ask for its lock back."""
+
+    def _tell(self, dst: int, msg: Message, out: Out) -> None:
+        if not isinstance(msg, Inquire):
+            super()._tell(dst, msg, out)

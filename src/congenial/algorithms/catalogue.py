@@ -12,7 +12,9 @@ from congenial.algorithms.group.ra2 import RA2
 from congenial.algorithms.group.token_gme import TokenGME, TokenGMEFifo
 from congenial.algorithms.group.token_gme_bounded import TokenGMEBounded
 from congenial.algorithms.group.token_gme_types import TokenGMETypes
+from congenial.algorithms.kmutex.kakugawa import Kakugawa
 from congenial.algorithms.kmutex.raymond_k import RaymondK
+from congenial.algorithms.kmutex.srimani_reddy import SrimaniReddy
 from congenial.algorithms.permission.carvalho_roucairol import CarvalhoRoucairol
 from congenial.algorithms.permission.lamport import Lamport
 from congenial.algorithms.permission.maekawa import Maekawa
@@ -40,6 +42,8 @@ ALGORITHMS: dict[str, type[Node]] = {
         Maekawa,
         RaymondK,
         Sanders,
+        SrimaniReddy,
+        Kakugawa,
         RA1,
         RA2,
         TokenGME,

@@ -30,6 +30,11 @@ class System:
                 self.sizes.update(value.sizes())
             elif option.variable and isinstance(value, int):
                 self.sizes[option.variable] = value
+        for name, value in self.arguments.items():
+            if hasattr(value, "settled"):  # a structure that depends on other options, too
+                structure = value.settled(self.sizes)
+                self.arguments[name] = structure
+                self.sizes.update(structure.sizes())
         self.problem: Problem = (self.spec.problem or MUTEX).sized(self.sizes)
         if given:
             known = ", ".join([option.name for option in self.spec.options]) or "none"

@@ -1,0 +1,296 @@
+"""Kakugawa, Fujita, Yamashita and Ae's algorithm: Maekawa's, over a k-coterie.
+
+A process asks the members of a quorum, each of which locks itself for one request at a time, oldest first. Of the
+quorums of a k-coterie at most k have no member in common, so at most k processes have the locks of a whole quorum;
+and as long as fewer have, there is a quorum none of whose members is locked for them. But a process cannot know
+which: so when a member of its quorum says that others come first (FAILED), it turns to a quorum without such members,
+and asks there, too, without taking back what it has asked. With the locks of any whole quorum it enters, and releases
+the rest.
+
+A member that is locked for a younger request asks for its lock back (INQUIRE). Who is not inside yet gives it back at
+once (RELINQUISH), as the survey has it: the oldest request is never asked, so there is no deadlock.
+
+Kakugawa et al. 1994; Velazquez 1993, section 6. The survey asks one quorum only, "an appropriate one"; then two who
+choose quorums with a common member keep each other out though fewer than k are inside. Added: who is inside answers
+an INQUIRE, too (KEPT), so that the member can tell the older request, which has nothing to hope for there, to look
+elsewhere. Channels must be FIFO. A process's own lock is taken without messages. There is no fence: disjoint quorums
+share nothing.
+
+Cost: REQUEST, LOCKED and RELEASE for every other member: 3(s-1) to 3s alone, for quorums of size s. A request that
+finds a member locked costs a FAILED more; or an INQUIRE and a RELINQUISH, and the LOCKED to be sent again; or
+INQUIRE, KEPT and FAILED. So at most 6 per member asked, of which there may be n-1: the survey's "3s to 5s" is no
+bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mypy_extensions import mypyc_attr
+
+from congenial.kernel.message import Message
+from congenial.kernel.node import INSIDE, WAITING, Node
+from congenial.kernel.out import Out
+from congenial.kernel.problem import Groups
+from congenial.kernel.spec import Law, Option, Spec
+from congenial.parts.quorums.kcoteries import KCOTERIES, KCoterie, KCoterieName
+from congenial.problems.kmutex import K_OPTION, KMUTEX
+
+SPEC = Spec(
+    name="kakugawa",
+    title="Kakugawa et al.",
+    problem=KMUTEX,
+    reference="Kakugawa, Fujita, Yamashita & Ae 1994; Velazquez 1993, section 6",
+    fifo=True,
+    messages=Law("3*(q_min-1)", "6*(n-1)"),
+    size="1",
+    waiting=Law("0", "2"),
+    sync_delay=Law("1", "2"),
+    concurrency="k",
+    options=(
+        K_OPTION,
+        Option("coterie", "blocks", "blocks, majority, square or servers", KCoterieName, choices=tuple(KCOTERIES)),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Request(Message):
+    number: int
+
+
+@dataclass(frozen=True)
+class Locked(Message):
+    number: int  # of the request, here and below: what has been released may be answered still
+
+
+@dataclass(frozen=True)
+class Failed(Message):
+    number: int
+
+
+@dataclass(frozen=True)
+class Inquire(Message):
+    number: int
+
+
+@dataclass(frozen=True)
+class Relinquish(Message):
+    pass
+
+
+@dataclass(frozen=True)
+class Kept(Message):
+    """I am inside: the lock comes back when I leave."""
+
+
+@dataclass(frozen=True)
+class Release(Message):
+    pass
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Kakugawa(Node):
+    spec: ClassVar[Spec] = SPEC
+
+    def __init__(self, me: int, n: int, k: int, coterie: KCoterie) -> None:
+        super().__init__(me, n)
+        self.quorums = coterie.quorums
+        self.home = coterie.home[me]  # the quorum to try first
+        self.highest = 0  # number seen in any request
+        # as one who asks
+        self.number = 0  # of my latest request
+        self.asked: set[int] = set()  # members that have my request
+        self.locks: set[int] = set()  # members locked for me
+        self.lost: set[int] = set()  # members at which others come first
+        self.tried: list[int] = []  # quorums asked in full
+        self.hope = -1  # the one of them in which I have not lost, if there is one
+        # as a member of quorums
+        self.locked_for: tuple[int, int] | None = None  # the request I am locked for: (number, process)
+        self.queue: list[tuple[int, int]] = []  # the requests that wait for my lock, oldest first
+        self.inquired = False  # I have asked for my lock back
+        self.kept = False  # and will not get it
+        self.hopes = -1  # the process, first in the queue, that has not been told that it has lost
+
+    # -- one who asks ----------------------------------------------------------------------------------
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        self.highest += 1
+        self.number = self.highest
+        self._ask(self.home, out)
+
+    def release(self, out: Out) -> None:
+        self.leave()
+        self._release(sorted(self.asked), out)
+        self.asked = set()
+        self.locks = set()
+
+    def _ask(self, index: int, out: Out) -> None:
+        """Set the hope on a quorum. My own answer comes at once, so I ask myself last."""
+        self.hope = index
+        self.tried.append(index)
+        members = [member for member in self.quorums[index] if member not in self.asked and member != self.me]
+        if self.me in self.quorums[index] and self.me not in self.asked:
+            members.append(self.me)
+        self.asked.update(members)
+        for member in members:
+            self._tell(member, Request(self.number), out)
+        if self.phase == WAITING and self._is_mine(index):
+            self._enter_with(index, out)
+
+    def _look_elsewhere(self, out: Out) -> None:
+        """Turn to the next quorum in which I have not lost, if there is one."""
+        self.hope = -1
+        for step in range(len(self.quorums)):
+            index = (self.home + step) % len(self.quorums)
+            if self.lost.isdisjoint(self.quorums[index]):
+                self._ask(index, out)
+                return
+
+    def _on_locked(self, member: int, out: Out) -> None:
+        self.locks.add(member)
+        self.lost.discard(member)
+        for index in self.tried:
+            if member in self.quorums[index] and self._is_mine(index):
+                self._enter_with(index, out)
+                return
+        if self.hope < 0:
+            self._look_elsewhere(out)
+
+    def _on_lost(self, member: int, out: Out) -> None:
+        self.lost.add(member)
+        if self.hope >= 0 and member in self.quorums[self.hope]:
+            self._look_elsewhere(out)
+
+    def _on_inquire(self, member: int, number: int, out: Out) -> None:
+        if number != self.number or member not in self.locks:
+            return  # my RELEASE is on its way
+        if self.phase == INSIDE:
+            self._tell(member, Kept(), out)
+        else:
+            self.locks.remove(member)
+            self._tell(member, Relinquish(), out)
+            self._on_lost(member, out)
+
+    def _is_mine(self, index: int) -> bool:
+        return self.locks.issuperset(self.quorums[index])
+
+    def _enter_with(self, index: int, out: Out) -> None:
+        """With the locks of one quorum; the others get theirs back."""
+        rest = sorted(self.asked.difference(self.quorums[index]))
+        self.asked.difference_update(rest)
+        self.locks.difference_update(rest)
+        self.lost = set()
+        self.tried = []
+        self.hope = -1
+        self.enter(out)
+        self._release(rest, out)
+
+    def _release(self, members: list[int], out: Out) -> None:
+        for member in members:
+            self._tell(member, Release(), out)
+
+    # -- a member of quorums ---------------------------------------------------------------------------
+
+    def _on_request(self, src: int, number: int, out: Out) -> None:
+        self.highest = max(self.highest, number)
+        request = (number, src)
+        holder = self.locked_for
+        if holder is None:
+            self._lock(request, out)
+            return
+        leads = not self.queue or request < self.queue[0]
+        self.queue.append(request)
+        self.queue.sort()
+        if not leads or holder < request or self.kept:
+            self._tell(src, Failed(number), out)
+            return
+        overtaken = self.hopes
+        self.hopes = src
+        if overtaken >= 0:
+            self._fail(overtaken, out)
+        elif not self.inquired:
+            self.inquired = True
+            self._tell(holder[1], Inquire(holder[0]), out)
+
+    def _on_relinquish(self, out: Out) -> None:
+        holder = self.locked_for
+        assert holder is not None
+        self.queue.append(holder)
+        self.queue.sort()
+        self._lock(self.queue.pop(0), out)
+
+    def _on_kept(self, out: Out) -> None:
+        self.kept = True
+        hopes = self.hopes
+        self.hopes = -1
+        if hopes >= 0:
+            self._fail(hopes, out)
+
+    def _on_release(self, src: int, out: Out) -> None:
+        holder = self.locked_for
+        if holder is None or holder[1] != src:
+            self.queue = [request for request in self.queue if request[1] != src]
+            if self.hopes == src:
+                self.hopes = -1
+            return
+        self.locked_for = None
+        if self.queue:
+            self._lock(self.queue.pop(0), out)
+
+    def _lock(self, request: tuple[int, int], out: Out) -> None:
+        self.locked_for = request
+        self.inquired = False
+        self.kept = False
+        self.hopes = -1
+        self._tell(request[1], Locked(request[0]), out)
+
+    def _fail(self, process: int, out: Out) -> None:
+        for request in self.queue:
+            if request[1] == process:
+                self._tell(process, Failed(request[0]), out)
+                return
+
+    # -- messages --------------------------------------------------------------------------------------
+
+    def _tell(self, dst: int, msg: Message, out: Out) -> None:
+        """Send a message, or hand it over if it is for this very process."""
+        if dst == self.me:
+            self.receive(dst, msg, out)
+        else:
+            out.send(dst, msg)
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        if isinstance(msg, Request) and not self._knows(src):
+            self._on_request(src, msg.number, out)
+        elif isinstance(msg, Locked) and 0 < msg.number <= self.number:
+            if self._awaits(src, msg.number):
+                self._on_locked(src, out)
+        elif isinstance(msg, Failed) and 0 < msg.number <= self.number:
+            if self._awaits(src, msg.number):
+                self._on_lost(src, out)
+        elif isinstance(msg, Inquire) and 0 < msg.number <= self.number:
+            self._on_inquire(src, msg.number, out)
+        elif isinstance(msg, Relinquish) and self._is_asked_back(src):
+            self._on_relinquish(out)
+        elif isinstance(msg, Kept) and self._is_asked_back(src):
+            self._on_kept(out)
+        elif isinstance(msg, Release) and self._knows(src):
+            self._on_release(src, out)
+        else:
+            raise self.unexpected(src, msg)
+
+    def _awaits(self, member: int, number: int) -> bool:
+        """Is this about my present request? What I have released may have been answered before."""
+        return self.phase == WAITING and number == self.number and member in self.asked and member not in self.locks
+
+    def _is_asked_back(self, src: int) -> bool:
+        return self.inquired and not self.kept and self.locked_for is not None and self.locked_for[1] == src
+
+    def _knows(self, src: int) -> bool:
+        """Do I have a request of this process?"""
+        if self.locked_for is not None and self.locked_for[1] == src:
+            return True
+        return src in [request[1] for request in self.queue]
