@@ -212,3 +212,44 @@ def test_clusters_cost_less_than_ricart_agrawala() -> None:
 def test_sanders_needs_fifo_channels() -> None:
     assert check("sanders", nodes=3, requests=1, order="fifo").complete
     assert not check("sanders", nodes=3, requests=1, order="any").ok
+
+
+# -- Raynal's primes: 2(n-1) for every attempt; mended, a request and at most n-1 steps of the turn --------
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 8])
+def test_raynal_s_algorithm_asks_all_in_every_attempt(n: int) -> None:
+    """If they ask in the order of the ring, one attempt is enough."""
+    result = run("raynal-primes", nodes=n, load="turns", requests=3)
+    assert result.messages == 2 * (n - 1) * result.entries
+    crowded = run("raynal-primes", nodes=n, requests=5, think=0)
+    assert crowded.messages_by_kind["Request"] == crowded.messages_by_kind["Reply"]
+    assert crowded.messages_by_kind["Request"] % (n - 1) == 0
+
+
+def test_raynal_s_algorithm_is_not_bound_by_2_n_minus_1_squared() -> None:
+    for n in (2, 5):
+        assert run("raynal-primes", nodes=n, requests=20, think=0).messages_per_entry > 2 * (n - 1) ** 2
+
+
+@pytest.mark.parametrize("n", [2, 3, 8])
+@pytest.mark.parametrize("load", LOADS)
+@pytest.mark.parametrize("fifo", [True, False])
+def test_mended_the_turn_takes_at_most_n_minus_1_steps_to_an_entry(n: int, load: str, fifo: bool) -> None:
+    """(n-1)^2 values, as the survey says, and n-1 requests."""
+    counts = run("raynal-primes-mended", nodes=n, fifo=fifo, seed=n, **LOADS[load]).messages_by_kind
+    entries = n * LOADS[load].get("requests", 1)
+    assert counts["Inform"] <= (n - 1) ** 2 * entries
+    assert counts["Request"] <= (n - 1) * entries
+
+
+@pytest.mark.parametrize("n", [2, 3, 8])
+def test_mended_the_dearest_entry_is_that_of_the_farthest(n: int) -> None:
+    """The turn is with 0, and the last one asks: a request, and n-1 steps."""
+    assert run("raynal-primes-mended", nodes=n, load="single").messages == n * (n - 1)
+
+
+@pytest.mark.parametrize("n", [3, 8])
+def test_mended_two_messages_per_peer_are_enough_if_all_always_ask(n: int) -> None:
+    result = run("raynal-primes-mended", nodes=n, requests=20, think=0, hold=50, delay="constant:1")
+    assert result.messages_per_entry <= 2 * (n - 1)

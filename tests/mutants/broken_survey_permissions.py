@@ -7,10 +7,12 @@ from mutant import killed
 from congenial.algorithms.permission import carvalho_roucairol, lamport, sanders
 from congenial.algorithms.permission.carvalho_roucairol import CarvalhoRoucairol
 from congenial.algorithms.permission.lamport import Lamport
+from congenial.algorithms.permission.raynal_primes_mended import Inform, RaynalPrimesMended
 from congenial.algorithms.permission.sanders import Sanders
 from congenial.kernel.message import Message
 from congenial.kernel.node import WAITING
 from congenial.kernel.out import Out
+from congenial.parts.primes import Ratio, product
 from congenial.parts.quorums.information import Information
 
 # -- Lamport -----------------------------------------------------------------------------------------------
@@ -154,3 +156,44 @@ class EverybodyIsInformed(Sanders):
         self.leave()
         for member in self.asks:
             self._tell(member, sanders.Release(self.fence), out)
+
+
+# -- Raynal's primes, mended -------------------------------------------------------------------------------
+
+
+@killed("deadlock", nodes=2, requests=1)
+class OwnValueLeftOut(RaynalPrimesMended):
+    """The product is that of the values received, without one's own."""
+
+    def _total(self) -> Ratio:
+        return product([value for process, value in enumerate(self.values) if process != self.me])
+
+
+@killed("deadlock", nodes=3, requests=1)
+class NotInterested(RaynalPrimesMended):
+    """Who does not want to enter keeps its turn when it comes, as in the original."""
+
+    def _on_inform(self, src: int, msg: Inform, out: Out) -> None:
+        waiting, self.waiting = self.waiting, set()
+        super()._on_inform(src, msg, out)
+        self.waiting = waiting | self.waiting
+
+
+@killed("illegal step", nodes=3, requests=1)
+class AnyNewsWillDo(RaynalPrimesMended):
+    """Who waits takes any news that a turn has ended for the beginning of its own."""
+
+    def _on_inform(self, src: int, msg: Inform, out: Out) -> None:
+        super()._on_inform(src, msg, out)
+        if self.phase == WAITING:
+            self.my_turn = True
+            self._enter(out)
+
+
+@killed("safety", nodes=2, requests=1)
+class FencesOfOnesOwn(RaynalPrimesMended):
+    """A fence counts the entries of one process only."""
+
+    def _enter(self, out: Out) -> None:
+        self.served[self.me] = self.asked[self.me]
+        self.enter(out, fence=self.served[self.me])

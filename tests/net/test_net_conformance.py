@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from netlab import clusters, witness_process
 
-from congenial.algorithms.catalogue import ALGORITHMS
+from congenial.algorithms.catalogue import ALGORITHMS, SOUND
 from congenial.net.locks import Cluster
 from congenial.net.witness import Reporter
 
 TASKS = 3  # of each member
 ENTRIES = 6  # of each task
-EXCLUSIVE = [name for name, algorithm in ALGORITHMS.items() if algorithm.spec.problem.name != "kmutex"]  # type: ignore[union-attr]
+EXCLUSIVE = [name for name, algorithm in SOUND.items() if algorithm.spec.problem.name != "kmutex"]  # type: ignore[union-attr]
 
 
 @pytest.fixture(scope="module")

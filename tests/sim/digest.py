@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import Any
 
-from congenial.algorithms.catalogue import ALGORITHMS
+from congenial.algorithms.catalogue import ALGORITHMS, SOUND
 from congenial.kernel.trace import Trace
 from congenial.sim.scenario import Scenario
 
@@ -44,7 +44,7 @@ def digest(name: str, load: str, seed: int = 1) -> str:
 
 
 def digests() -> dict[str, str]:
-    return {f"{name}, {load}": digest(name, load) for name in ALGORITHMS for load in LOADS}
+    return {f"{name}, {load}": digest(name, load) for name in SOUND for load in LOADS}
 
 
 if __name__ == "__main__":

@@ -28,7 +28,8 @@ def command(json: Json = False, markdown: Markdown = False) -> None:
     for spec in specs:
         problem = spec.problem.name if spec.problem else ""
         fifo = "needed" if spec.fifo else ""
-        listing.add_row(spec.name, spec.title, problem, str(spec.messages or ""), fifo, spec.faults, spec.reference)
+        title = f"{spec.title}: flawed" if spec.mended_by else spec.title
+        listing.add_row(spec.name, title, problem, str(spec.messages or ""), fifo, spec.faults, spec.reference)
     show(listing)
 
 
@@ -49,4 +50,5 @@ def row(spec: Spec) -> dict[str, object]:
         "reference": spec.reference,
         "options": {option.name: {"default": option.default, "help": option.help} for option in spec.options},
         "flaws": [*spec.flaws],
+        "mended_by": spec.mended_by or None,
     }

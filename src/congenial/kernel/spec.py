@@ -105,6 +105,7 @@ class Spec:
     options: tuple[Option, ...] = ()
     symmetry: Interchangeable | None = None
     flaws: tuple[str, ...] = ()  # what is known to be wrong with it
+    mended_by: str = ""  # the algorithm to use instead, if this one is kept only to show its flaws
 
 
 UNSPECIFIED = Spec(name="unspecified", title="an algorithm without a spec", problem=None)

@@ -103,7 +103,11 @@ class ClusterConfig:
                     f"node {name!r} is at {text}, beyond this machine, and there are no certificates: "
                     "name them ([tls] in cluster.toml, or tls=...), or write insecure = true"
                 )
-        self.system()
+        spec = self.system().spec
+        if spec.mended_by:
+            raise ConfigError(
+                f"no locks on {spec.name!r}, it is kept for its flaw ({spec.flaws[0]}): use {spec.mended_by!r}"
+            )
 
     @property
     def members(self) -> tuple[str, ...]:

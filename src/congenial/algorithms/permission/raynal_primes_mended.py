@@ -1,0 +1,143 @@
+"""Raynal's prime-number algorithm, mended: who does not want to enter passes the turn on.
+
+As in `raynal-primes` the right to enter goes round a ring, the product of all values X_i is Q/A_p where p is the one
+whose turn it is, and a process knows that it is its turn when the product of the values it knows is Q/A_i. But nobody
+asks for values: everybody knows them from the start, and who changes its value tells all. A process whose turn it is
+enters if it wants to, and otherwise behaves as if it were leaving: the turn goes on to the next.
+
+The modification is that of Velazquez 1993, section 5, with one of ours. As printed the turn never rests, not even if
+nobody wants to enter: there is no bound on messages per entry, and it is not (n-1)^2. So here one who wants to enter,
+and whose turn it is not, says so to all, and the turn rests where it is while nobody waits. Requests are numbered,
+and with its value a process tells which of its requests was served last. Since it has been told all that happened up
+to its turn, it knows then exactly who has been served. The sum of those numbers is the fence.
+
+Cost: a request to all, and a value to all for every step round the ring, at most n-1 of them: n(n-1) in all. (Among two
+processes no algorithm that rests does with less than one message to wake the other, and one to answer it.) The values
+grow by two primes with every round; this is an algorithm to look at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mypy_extensions import mypyc_attr
+
+from congenial.kernel.message import Message
+from congenial.kernel.node import IDLE, WAITING, Node
+from congenial.kernel.out import Out
+from congenial.kernel.problem import Groups
+from congenial.kernel.spec import Law, Spec
+from congenial.parts.primes import Ratio, first_primes, product
+from congenial.problems.mutex import MUTEX
+
+SPEC = Spec(
+    name="raynal-primes-mended",
+    title="Raynal (primes), mended",
+    problem=MUTEX,
+    reference="Raynal 1989; Velazquez 1993, section 5",
+    messages=Law("0", "n*(n-1)"),
+    size="3",
+    waiting=Law("0", "n"),
+    sync_delay=Law("1", "n-1"),
+    flaws=("its numbers grow with every round of the ring",),
+)
+
+
+@dataclass(frozen=True)
+class Request(Message):
+    number: int
+
+
+@dataclass(frozen=True)
+class Inform(Message):
+    numerator: int
+    denominator: int
+    served: int
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class RaynalPrimesMended(Node):
+    spec: ClassVar[Spec] = SPEC
+
+    def __init__(self, me: int, n: int) -> None:
+        super().__init__(me, n)
+        self.primes = first_primes(n)  #                                                              A
+        self.all_primes = product([(prime, 1) for prime in self.primes])[0]  #                        Q
+        self.values: list[Ratio] = [(1, 1) if p == 0 else (self.primes[p], 1) for p in range(n)]  #   X
+        self.my_turn = me == 0
+        self.asked = [0] * n  # the number of everyone's latest request, as far as I know
+        self.served = [0] * n  # and of the latest that was served
+        self.waiting: set[int] = set()  # the others whose requests were not
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        self.asked[self.me] += 1
+        if self.my_turn:
+            self._enter(out)
+        else:
+            out.broadcast(Request(self.asked[self.me]))
+
+    def release(self, out: Out) -> None:
+        self.leave()
+        if self._somebody_waits():
+            self._pass_on(out)
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        if isinstance(msg, Request):
+            self._on_request(src, msg.number, out)
+        elif isinstance(msg, Inform) and self._can_be(src, (msg.numerator, msg.denominator)):
+            self._on_inform(src, msg, out)
+        else:
+            raise self.unexpected(src, msg)
+
+    def _on_request(self, src: int, number: int, out: Out) -> None:
+        self.asked[src] = max(self.asked[src], number)
+        self._note(src)
+        if self.my_turn and self.phase == IDLE and self._somebody_waits():
+            self._pass_on(out)
+
+    def _on_inform(self, src: int, msg: Inform, out: Out) -> None:
+        self.values[src] = (msg.numerator, msg.denominator)
+        self.served[src] = msg.served
+        self._note(src)
+        numerator, denominator = self._total()
+        if numerator * self.primes[self.me] != self.all_primes * denominator:
+            return
+        self.my_turn = True
+        if self.phase == WAITING:
+            self._enter(out)
+        elif self._somebody_waits():
+            self._pass_on(out)
+
+    def _note(self, process: int) -> None:
+        """A request may arrive after the news that it was served: numbers tell."""
+        if self.asked[process] > self.served[process]:
+            self.waiting.add(process)
+        else:
+            self.waiting.discard(process)
+
+    def _somebody_waits(self) -> bool:
+        return len(self.waiting) > 0
+
+    def _total(self) -> Ratio:
+        """The product of all values, which is Q/A_i if it is my turn."""
+        return product(self.values)
+
+    def _enter(self, out: Out) -> None:
+        self.served[self.me] = self.asked[self.me]
+        self.enter(out, fence=sum(self.served))
+
+    def _pass_on(self, out: Out) -> None:
+        self.my_turn = False
+        numerator, denominator = self._after_a_turn(self.me)
+        self.values[self.me] = (numerator, denominator)
+        out.broadcast(Inform(numerator, denominator, self.served[self.me]))
+
+    def _after_a_turn(self, process: int) -> Ratio:
+        """X_i * A_i/A_j, with j the next in the ring."""
+        return product([self.values[process], (self.primes[process], self.primes[(process + 1) % self.n])])
+
+    def _can_be(self, src: int, value: Ratio) -> bool:
+        """While it is my turn nobody else has one, and a value changes in one way only."""
+        return not self.my_turn and value == self._after_a_turn(src)

@@ -1,0 +1,39 @@
+"""Prime numbers, and products of ratios of them."""
+
+from __future__ import annotations
+
+from math import gcd
+
+Ratio = tuple[int, int]
+"""A positive rational number: numerator and denominator, in lowest terms."""
+
+KNOWN = [2]
+
+
+def first_primes(count: int) -> tuple[int, ...]:
+    """The first so many primes, in order."""
+    candidate = KNOWN[-1]
+    while len(KNOWN) < count:
+        candidate += 1
+        if is_prime(candidate):
+            KNOWN.append(candidate)
+    return tuple(KNOWN[:count])
+
+
+def is_prime(candidate: int) -> bool:
+    """Given that all smaller primes are known."""
+    for prime in KNOWN:
+        if prime * prime > candidate:
+            return True
+        if candidate % prime == 0:
+            return False
+    return True
+
+
+def product(ratios: list[Ratio]) -> Ratio:
+    numerator = denominator = 1
+    for above, below in ratios:
+        numerator *= above
+        denominator *= below
+    common = gcd(numerator, denominator)
+    return numerator // common, denominator // common
