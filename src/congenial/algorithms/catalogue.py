@@ -7,11 +7,14 @@ import sys
 from difflib import get_close_matches
 from pathlib import Path
 
+from congenial.algorithms.group.maekawa_m import MaekawaM
+from congenial.algorithms.group.maekawa_s import MaekawaS
 from congenial.algorithms.group.ra1 import RA1
 from congenial.algorithms.group.ra2 import RA2
 from congenial.algorithms.group.token_gme import TokenGME, TokenGMEFifo
 from congenial.algorithms.group.token_gme_bounded import TokenGMEBounded
 from congenial.algorithms.group.token_gme_types import TokenGMETypes
+from congenial.algorithms.group.toyomura import Toyomura
 from congenial.algorithms.kmutex.kakugawa import Kakugawa
 from congenial.algorithms.kmutex.raymond_k import RaymondK
 from congenial.algorithms.kmutex.srimani_reddy import SrimaniReddy
@@ -54,6 +57,9 @@ ALGORITHMS: dict[str, type[Node]] = {
         TokenGMEFifo,
         TokenGMETypes,
         TokenGMEBounded,
+        MaekawaM,
+        MaekawaS,
+        Toyomura,
     )
 }
 

@@ -1,0 +1,279 @@
+"""Maekawa_M: ask a quorum whose members lock themselves for several requests at once, if these are for one group.
+
+As in Maekawa's algorithm a process enters when all members of its quorum are locked for it, members serve requests by
+age, and locks are taken back (INQUIRE, RELINQUISH) from those who have lost somewhere (FAILED). Quorums of different
+groups meet, so what a common member keeps apart stays apart. What is new: a member that is locked for some group locks
+itself for one more request of that group, unless an older request for another group waits there. So everybody who asks
+for one group gets in together, whatever the quorums. The price is paid when an older request for another group
+comes: all the locks must be asked back, up to b of them, where b processes use the member for one group. That makes
+O(qb) messages in the worst case, with surficial quorums of degree d O(qn/d).
+
+Joung 2003, as described in Atreya, Mittal & Peri 2007, sections I, III-B and VII; the text of the original was not at
+hand. As there, a member can be locked for n requests. Ours are: that age alone decides (a request does not overtake an
+older one for another group, which bounds the messages), and that, as in our Maekawa, whoever is overtaken in the queue
+is told that it has lost. Groups beyond the number the quorums are made for share a quorum (see
+`parts/quorums/surficial.py`). Channels must be FIFO. Added: fences. Members remember the largest they were told of, and
+the largest of another group; one more than the largest of all other groups is the same for all who are in together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mypy_extensions import mypyc_attr
+
+from congenial.kernel.message import Message
+from congenial.kernel.node import WAITING
+from congenial.kernel.out import Out
+from congenial.kernel.problem import Groups
+from congenial.kernel.spec import Law, Option, Spec
+from congenial.parts.loopback import Loopback
+from congenial.parts.quorums.surficial import Surficial, build_surficial
+from congenial.problems.group import GROUP
+
+GROUPS = Option(
+    "groups",
+    "2",
+    "how many groups the quorums are made for (the simulator's --groups); further ones share a quorum",
+    build_surficial,
+    choices=("3", "8"),
+)
+
+SPEC = Spec(
+    name="maekawa-m",
+    title="Maekawa_M",
+    problem=GROUP,
+    reference="Joung 2003; Atreya, Mittal & Peri 2007, sections I and VII",
+    fifo=True,
+    messages=Law("3*(q_min-1)", "q*(4+3*b)"),
+    size="2",
+    waiting=Law("0", "2"),  # 0 where a process is the only member of its quorum
+    sync_delay=Law("1", "2"),  # 1 where the common member is the one that leaves or enters
+    concurrency="n",
+    options=(GROUPS,),
+)
+
+
+@dataclass(frozen=True)
+class Request(Message):
+    number: int
+    group: int
+
+
+@dataclass(frozen=True)
+class Locked(Message):
+    fence: int
+
+
+@dataclass(frozen=True)
+class Failed(Message):
+    pass
+
+
+@dataclass(frozen=True)
+class Inquire(Message):
+    pass
+
+
+@dataclass(frozen=True)
+class Relinquish(Message):
+    pass
+
+
+@dataclass(frozen=True)
+class Release(Message):
+    fence: int
+
+
+class Latest:
+    """The largest fence a member has been told of, and the largest of any other group than that one's."""
+
+    def __init__(self) -> None:
+        self.fence = 0
+        self.group = -1
+        self.other = 0
+
+    def learn(self, group: int, fence: int) -> None:
+        if group == self.group:
+            self.fence = max(self.fence, fence)
+        elif fence > self.fence:
+            self.other = self.fence
+            self.fence = fence
+            self.group = group
+        else:
+            self.other = max(self.other, fence)
+
+    def of_others(self, group: int) -> int:
+        return self.other if group == self.group else self.fence
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class SharedLocks(Loopback):
+    """The algorithm over any quorums; `_quorum_of` says which."""
+
+    def __init__(self, me: int, n: int) -> None:
+        super().__init__(me, n)
+        self.highest = 0  # number seen in any request
+        # as one who asks
+        self.quorum: tuple[int, ...] = ()
+        self.group = 0
+        self.fence = 0
+        self.locks: list[int] = []  # members locked for me
+        self.lost: list[int] = []  # members at which an older request for another group comes first
+        self.inquiries: list[int] = []  # members that want their lock back, and do not know yet if I can give it
+        # as a member of quorums
+        self.held = 0  # the group I am locked for,
+        self.holders: list[tuple[int, int]] = []  # the requests: (number, process)
+        self.inquired: list[int] = []  # and the processes I have asked for my lock back
+        self.queue: list[tuple[int, int, int]] = []  # requests that wait: (number, process, group), oldest first
+        self.told: list[int] = []  # processes in the queue that know that they have lost
+        self.latest = Latest()
+
+    def _quorum_of(self, group: int) -> tuple[int, ...]:
+        raise NotImplementedError
+
+    # -- one who asks ----------------------------------------------------------------------------------
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        self.highest += 1
+        self.group = groups[0]
+        self.quorum = self._quorum_of(self.group)
+        self.fence = 0
+        self._tell_quorum(Request(self.highest, self.group), out)
+
+    def release(self, out: Out) -> None:
+        self.leave()
+        self.locks = []
+        self._tell_quorum(Release(self.fence), out)
+
+    def _on_locked(self, member: int, fence: int, out: Out) -> None:
+        self.fence = max(self.fence, fence + 1)
+        self.locks.append(member)
+        if member in self.lost:
+            self.lost.remove(member)
+        if len(self.locks) == len(self.quorum):
+            self.inquiries = []  # the answer to them is my RELEASE
+            self.enter(out, self.fence, self.group)
+
+    def _on_failed(self, member: int, out: Out) -> None:
+        self.lost.append(member)
+        self._give_back(out)
+
+    def _on_inquire(self, member: int, out: Out) -> None:
+        if self.phase == WAITING and member in self.locks:  # else my RELEASE is on its way
+            self.inquiries.append(member)
+            if self.lost:
+                self._give_back(out)
+
+    def _give_back(self, out: Out) -> None:
+        """Having lost somewhere, give up the locks that others want; each is then one more place where I lost."""
+        for member in self.inquiries:
+            self.locks.remove(member)
+            self.lost.append(member)
+            self._tell(member, Relinquish(), out)
+        self.inquiries = []
+
+    # -- a member of quorums ---------------------------------------------------------------------------
+
+    def _on_request(self, src: int, number: int, group: int, out: Out) -> None:
+        self.highest = max(self.highest, number)
+        self._queue_up((number, src, group), out)
+
+    def _on_relinquish(self, src: int, out: Out) -> None:
+        number = self._unlock(src)
+        self.told.append(src)
+        self._queue_up((number, src, self.held), out)
+
+    def _on_release(self, src: int, fence: int, out: Out) -> None:
+        self._unlock(src)
+        self.latest.learn(self.held, fence)
+        self._serve(out)
+
+    def _queue_up(self, request: tuple[int, int, int], out: Out) -> None:
+        self.queue.append(request)
+        self.queue.sort()
+        self._serve(out)
+
+    def _unlock(self, process: int) -> int:
+        """Take my lock back from a process; the number of its request."""
+        if process in self.inquired:
+            self.inquired.remove(process)
+        for place, (number, holder) in enumerate(self.holders):
+            if holder == process:
+                del self.holders[place]
+                return number
+        raise AssertionError("`receive` has looked")
+
+    def _serve(self, out: Out) -> None:
+        """Lock for the oldest request, and for those after it as long as they are of one group; see to the others."""
+        while self.queue and (not self.holders or self.queue[0][2] == self.held):
+            number, process, group = self.queue.pop(0)
+            if process in self.told:
+                self.told.remove(process)
+            self.held = group
+            self.holders.append((number, process))
+            self._tell(process, Locked(self.latest.of_others(group)), out)
+        if self.queue:
+            self._tell_losers(out)
+            oldest = self.queue[0][:2]
+            for number, process in self.holders:
+                if oldest < (number, process) and process not in self.inquired:
+                    self.inquired.append(process)
+                    self._tell(process, Inquire(), out)
+
+    def _tell_losers(self, out: Out) -> None:
+        """Whoever waits has lost if anyone older, inside or in the queue, is for another group."""
+        first = self.queue[0]
+        oldest_lock = min(self.holders)
+        mixed = False  # has the queue had two groups so far?
+        for number, process, group in self.queue:
+            mixed = mixed or group != first[2]
+            if process not in self.told and (mixed or (oldest_lock < (number, process) and group != self.held)):
+                self.told.append(process)
+                self._tell(process, Failed(), out)
+
+    # -- messages --------------------------------------------------------------------------------------
+
+    def _tell_quorum(self, msg: Message, out: Out) -> None:
+        for member in self.quorum:
+            self._tell(member, msg, out)
+        self._hear_myself(out)
+
+    def _handle(self, src: int, msg: Message, out: Out) -> None:
+        if isinstance(msg, Request) and not self._knows(src):
+            self._on_request(src, msg.number, msg.group, out)
+        elif isinstance(msg, Locked) and self._awaits(src):
+            self._on_locked(src, msg.fence, out)
+        elif isinstance(msg, Failed) and self._awaits(src):
+            self._on_failed(src, out)
+        elif isinstance(msg, Inquire):
+            self._on_inquire(src, out)
+        elif isinstance(msg, Relinquish) and self._is_locked_for(src):
+            self._on_relinquish(src, out)
+        elif isinstance(msg, Release) and self._is_locked_for(src):
+            self._on_release(src, msg.fence, out)
+        else:
+            raise self.unexpected(src, msg)
+
+    def _awaits(self, member: int) -> bool:
+        return self.phase == WAITING and member in self.quorum and member not in self.locks
+
+    def _is_locked_for(self, process: int) -> bool:
+        return process in [holder for _, holder in self.holders]
+
+    def _knows(self, process: int) -> bool:
+        return self._is_locked_for(process) or process in [waiting for _, waiting, _ in self.queue]
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class MaekawaM(SharedLocks):
+    spec: ClassVar[Spec] = SPEC
+
+    def __init__(self, me: int, n: int, groups: Surficial) -> None:
+        super().__init__(me, n)
+        self.quorums = groups
+
+    def _quorum_of(self, group: int) -> tuple[int, ...]:
+        return self.quorums.of(self.me, group)
