@@ -86,6 +86,7 @@ class Release(Message):
     fence: int
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Latest:
     """The largest fence a member has been told of, and the largest of any other group than that one's."""
 

@@ -18,11 +18,14 @@ from __future__ import annotations
 
 from math import isqrt
 
+from mypy_extensions import mypyc_attr
+
 from congenial.kernel.errors import ConfigError
 
 MOST_LOGICAL = 1_000_000  # processes: that many take seconds to verify
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Surficial:
     """The quorums of n processes for m groups; that they meet is verified. It holds three numbers only: quorums are
     worked out when they are asked for."""
