@@ -86,14 +86,18 @@ class Information:
 
     def _verify(self) -> None:
         """Both conditions, with sets of processes as bit masks: an OR per member, not a test per pair."""
+        everyone = (1 << self.n) - 1
         informed_by = holders_of(self.inform_sets)  # informed_by[p]: those that inform p
-        asked_by = holders_of(self.request_sets)
-        informs, asks = masks_of(self.inform_sets), masks_of(self.request_sets)
+        asked_by: list[int] = []  # likewise; not needed where all inform sets intersect
+        masks: dict[int, int] = {}  # of request sets, by their identity
         knowing = 0  # those that are informed about themselves
         for process in range(self.n):
-            knowing |= informs[process] & (1 << process)
+            knowing |= informed_by[process] & (1 << process)
         for process, members in enumerate(self.inform_sets):
-            stray = informs[process] & ~asks[process]
+            asked = self.request_sets[process]
+            if asked is not members and id(asked) not in masks:
+                masks[id(asked)] = mask_of(asked, self.n)
+            stray = mask_of(members, self.n) & ~masks[id(asked)] if asked is not members else 0
             if stray:
                 raise ConfigError(
                     f"{self.name} is no information structure: process {process} informs {lowest(stray)} without "
@@ -102,9 +106,10 @@ class Information:
             met = 1 << process
             for member in members:
                 met |= informed_by[member]
-            if knowing >> process & 1:
-                met |= asks[process] & asked_by[process] & knowing
-            missed = (1 << self.n) - 1 & ~met
+            missed = everyone & ~met
+            if missed and asked is not members and knowing >> process & 1:
+                asked_by = asked_by or holders_of(self.request_sets)
+                missed &= ~(masks[id(asked)] & asked_by[process] & knowing)
             if missed:
                 raise ConfigError(
                     f"{self.name} is no information structure: processes {process} and {lowest(missed)} inform nobody "
@@ -112,15 +117,11 @@ class Information:
                 )
 
 
-def masks_of(sets: list[tuple[int, ...]]) -> list[int]:
-    made: dict[int, int] = {}
-    for members in sets:
-        if id(members) not in made:
-            mask = 0
-            for member in members:
-                mask |= 1 << member
-            made[id(members)] = mask
-    return [made[id(members)] for members in sets]
+def mask_of(members: tuple[int, ...], n: int) -> int:
+    bits = bytearray(n // 8 + 1)
+    for member in members:
+        bits[member >> 3] |= 1 << (member & 7)
+    return int.from_bytes(bits, "little")
 
 
 def holders_of(sets: list[tuple[int, ...]]) -> list[int]:
@@ -130,7 +131,8 @@ def holders_of(sets: list[tuple[int, ...]]) -> list[int]:
     for process, members in enumerate(sets):
         if id(members) not in owners:
             distinct.append(members)
-        owners[id(members)] = owners.get(id(members), 0) | 1 << process
+            owners[id(members)] = 0
+        owners[id(members)] |= 1 << process
     holders = [0] * len(sets)
     for members in distinct:
         for member in members:
