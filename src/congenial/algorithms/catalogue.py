@@ -25,6 +25,7 @@ from congenial.algorithms.permission.raynal_primes import RaynalPrimes
 from congenial.algorithms.permission.raynal_primes_mended import RaynalPrimesMended
 from congenial.algorithms.permission.ricart_agrawala import RicartAgrawala
 from congenial.algorithms.permission.sanders import Sanders
+from congenial.algorithms.permission.singhal_dynamic import SinghalDynamic
 from congenial.algorithms.token.helary_plouzeau_raynal import HelaryPlouzeauRaynal
 from congenial.algorithms.token.naimi_trehel import NaimiTrehel
 from congenial.algorithms.token.raymond_tree import RaymondTree
@@ -48,6 +49,7 @@ ALGORITHMS: dict[str, type[Node]] = {
         RaynalPrimesMended,
         Maekawa,
         Sanders,
+        SinghalDynamic,
         RaymondK,
         SrimaniReddy,
         Kakugawa,

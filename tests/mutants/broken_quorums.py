@@ -1,0 +1,54 @@
+"""Broken permission algorithms whose sets change while they run."""
+
+from __future__ import annotations
+
+from mutant import killed
+
+from congenial.algorithms.permission.singhal_dynamic import Reply, SinghalDynamic
+from congenial.kernel.out import Out
+
+# -- Singhal, dynamic --------------------------------------------------------------------------------------
+
+
+@killed("safety", nodes=2, requests=1)
+class NoStaircase(SinghalDynamic):
+    """At first nobody asks anybody."""
+
+    def __init__(self, me: int, n: int) -> None:
+        super().__init__(me, n)
+        self.ask = [False] * n
+
+
+@killed("safety", nodes=2, requests=1)
+class PermissionGivenAndKept(SinghalDynamic):
+    """Who gives its permission does not write down that it has to ask now."""
+
+    def _agree(self, peer: int, out: Out) -> None:
+        out.send(peer, Reply(self.fence))
+
+
+@killed("safety", nodes=2, requests=2)
+class OlderNotAsked(SinghalDynamic):
+    """Who waits and agrees to an older request does not ask that process in turn."""
+
+    def _on_request(self, src: int, number: int, out: Out) -> None:
+        missing, asked = self.missing, self.ask[src]
+        super()._on_request(src, number, out)
+        self.missing, self.ask[src] = missing, asked
+
+
+@killed("deadlock", nodes=2, requests=1)
+class OwedForEver(SinghalDynamic):
+    """Who leaves forgets whom it owes its permission."""
+
+    def release(self, out: Out) -> None:
+        self.owed = [False] * self.n
+        super().release(out)
+
+
+@killed("deadlock", nodes=3, requests=1)
+class EverybodyIsOlder(SinghalDynamic):
+    """Of two who wait each takes its own request for the older one."""
+
+    def _mine_is_older(self, src: int, number: int) -> bool:
+        return True
