@@ -109,7 +109,7 @@ async def soak(seconds: float, nodes: int, tasks: int, locks: int, witness: Path
                 for at in range(locks):
                     async with member.mutex(f"lock {at}", timeout=20):
                         pass
-                assert all(not door.queue and not door.inside for door in member._host.doors.values())
+                assert all(not door.queue and not door.inside for door in member._host.all_doors())
             verdict = await reporter.verdict()
         tally.violations = len(verdict["violations"])
         tally.resent = sum([link.resent for member in members for link in member._host.links])

@@ -47,6 +47,10 @@ def test_threads_share_a_cluster() -> None:
             list(pool.map(read, [a, b] * 4))
         assert counter == 200
         assert most == 8
+        with a.semaphore("gpus", 2, timeout=30), b.semaphore("gpus", 2, timeout=30):
+            assert a.try_semaphore("gpus", 2, timeout=0.05) is None
+        with pytest.raises(congenial.ConfigError, match="lets in 2 at a time, not 3"):
+            a.semaphore("gpus", 3).acquire()
         held = a.mutex("x").acquire()
         assert b.try_mutex("x", timeout=0.1) is None
         with pytest.raises(congenial.LockTimeout):

@@ -105,6 +105,11 @@ def test_nodes_locks_and_status(machine: Machine) -> None:
     assert holder.stdout.readline() == "in\n"
     together = machine.run("lock", "jukebox", "--group", "disc-7", "--node", "b", "--timeout", "10", "--", "echo", "hi")
     assert together.stdout == "hi\n"
+    counted = machine.run("lock", "gpus", "--semaphore", "2", "--node", "c", "--timeout", "10", "--", "echo", "one")
+    assert (counted.returncode, counted.stdout) == (0, "one\n"), counted.stderr
+    disputed = machine.run("lock", "gpus", "--semaphore", "3", "--node", "c", "--", "echo", "never")
+    assert (disputed.returncode, disputed.stdout) != (0, "never\n")
+    assert "lets in 2 at a time, not 3" in disputed.stderr
     alone = machine.run("lock", "jukebox", "--exclusive", "--node", "c", "--timeout", "0.3", "--", "echo", "never")
     assert alone.returncode == 1
     assert alone.stdout == ""

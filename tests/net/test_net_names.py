@@ -12,8 +12,8 @@ from congenial.net.names import (
     first_holder,
     group_number,
     lock_key,
+    semaphore_key,
     shown,
-    slot_key,
     writer_number,
 )
 
@@ -26,8 +26,8 @@ def test_no_two_names_share_a_number_or_a_key(names: list[str]) -> None:
     assert len(reserved) == 601
     numbers = [group_number(name) for name in names]
     assert len(set(numbers) | reserved) == len(names) + 601
-    keys = [lock_key(name) for name in names] + [slot_key(name, slot) for name in names for slot in (0, 11)]
-    assert len(set(keys)) == 3 * len(names)
+    keys = [lock_key(name) for name in names] + [semaphore_key(name) for name in names]
+    assert len(set(keys)) == 2 * len(names)
     assert all(len(key) <= LONGEST_KEY for key in keys)
     assert all(number >= 0 for number in numbers)
 
@@ -41,7 +41,7 @@ def test_long_names_are_told_apart_to_the_last_letter() -> None:
 
 def test_an_ordinary_name_is_its_own_key_and_is_shown_as_it_is() -> None:
     assert lock_key("invoices") == "invoices" == shown("invoices")
-    assert shown(slot_key("gpus", 3)) == "gpus (slot 3)"
+    assert semaphore_key("gpus") != "gpus"
     assert "long name" in shown(lock_key("x" * 1000))
 
 

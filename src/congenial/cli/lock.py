@@ -18,6 +18,7 @@ EXAMPLES = """
 congenial lock nightly-backup -- backup.sh /srv
 congenial lock catalogue --shared -- grep shoes catalogue.csv
 congenial lock jukebox --group disc-7 --timeout 10 -- play disc-7
+congenial lock gpus --semaphore 4 -- train.py
 """
 
 LOST = 75  # exit code when the lock was lost while the command ran (EX_TEMPFAIL)
@@ -30,6 +31,7 @@ def command(
     group: Annotated[str | None, typer.Option(help="Hold it together with others of this group.")] = None,
     shared: Annotated[bool, typer.Option("--shared", help="Hold it together with others who share.")] = False,
     exclusive: Annotated[bool, typer.Option("--exclusive", help="Hold it alone (as without any option).")] = False,
+    semaphore: Annotated[int | None, typer.Option(metavar="K", help="Hold it with at most K-1 others.")] = None,
     timeout: Annotated[float | None, typer.Option(help="Give up after so many seconds; 0: do not wait.")] = None,
     config: Config = Path("cluster.toml"),
     node: Annotated[str, typer.Option("--node", help="Which node of this machine, if it runs several.")] = "",
@@ -37,15 +39,15 @@ def command(
 ) -> None:
     """Run a command while holding a lock of the node on this machine.
 
-    The command finds the fence in CONGENIAL_FENCE. The exit code is the command's; 1 if the lock was not to be had; 75
-    if it was lost: the command is then ended first (SIGTERM, and SIGKILL after 5 seconds).
+    The command finds the fence in CONGENIAL_FENCE (0 for a semaphore). The exit code is the command's; 1 if the lock
+    was not to be had; 75 if it was lost: the command is then ended first (SIGTERM, and SIGKILL after 5 seconds).
     """
     import asyncio
 
-    if (group is not None) + shared + exclusive > 1:
-        raise ConfigError("choose one of --group, --shared and --exclusive")
+    if (group is not None) + shared + exclusive + (semaphore is not None) > 1:
+        raise ConfigError("choose one of --group, --shared, --exclusive and --semaphore")
     path = find_socket(config, node, socket)
-    raise typer.Exit(asyncio.run(run_holding(path, name, words, group, shared, timeout)))
+    raise typer.Exit(asyncio.run(run_holding(path, name, words, group, shared, semaphore, timeout)))
 
 
 def find_socket(config: Path, node: str, socket: str) -> Path:
@@ -68,7 +70,13 @@ def find_socket(config: Path, node: str, socket: str) -> Path:
 
 
 async def run_holding(
-    path: Path, name: str, words: list[str], group: str | None, shared: bool, timeout: float | None
+    path: Path,
+    name: str,
+    words: list[str],
+    group: str | None,
+    shared: bool,
+    semaphore: int | None,
+    timeout: float | None,
 ) -> int:
     from congenial.net.service import Client
 
@@ -76,6 +84,8 @@ async def run_holding(
         lock: RemoteLock
         if group is not None:
             lock = client.group(name, group, timeout=timeout)
+        elif semaphore is not None:
+            lock = client.semaphore(name, semaphore, timeout=timeout)
         elif shared:
             lock = client.shared(name, timeout=timeout)
         else:

@@ -50,6 +50,11 @@ class Node:
         """The application leaves. Begin with `self.leave()`."""
         raise NotImplementedError(f"{type(self).__name__} does not say what a release does")
 
+    def could_enter(self) -> bool:
+        """Would a request be granted at once, without a message? Nothing depends on it but which of several nodes is
+        asked first, so False is never wrong."""
+        return False
+
     # -- what the world does ---------------------------------------------------------------------------
 
     def receive(self, src: int, msg: Message, out: Out) -> None:

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from congenial.kernel.errors import ConfigError
-from congenial.net.config import DEFAULT_ALGORITHM, ClusterConfig, Timing, Tls
+from congenial.net.config import DEFAULT_ALGORITHM, SEMAPHORE_ALGORITHM, ClusterConfig, Timing, Tls
 from congenial.net.door import Held
 from congenial.net.errors import LockTimeout
 from congenial.net.locks import Cluster, Lock, LockForms, make_config
@@ -223,8 +223,9 @@ def join_blocking(
     insecure: bool = False,
     timing: Timing | None = None,
     state: str = "",
+    semaphores: str = SEMAPHORE_ALGORITHM,
     metrics_port: int = 0,
 ) -> BlockingCluster:
     """As `join`, for programs without asyncio: `with join_blocking(...) as cluster`."""
-    made = make_config(peers, config, cluster, algorithm, options, tls, insecure, timing, state)
+    made = make_config(peers, config, cluster, algorithm, options, tls, insecure, timing, state, semaphores)
     return BlockingCluster(Cluster(name, made, metrics_port))

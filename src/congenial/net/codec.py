@@ -94,6 +94,25 @@ class Report(Frame, tag=7):
     status: bytes
 
 
+class SeatData(Frame, Generic[Body], tag=9):
+    """As `Data`, from one of the sender's k seats before a semaphore to one of the receiver's, or to all (-1)."""
+
+    number: int
+    received: int
+    lock: str
+    k: int
+    src: int
+    dst: int
+    body: Body
+
+
+class Seats(Frame, tag=10):
+    """For the sender, this semaphore lets in k."""
+
+    lock: str
+    k: int
+
+
 class Bye(Frame, tag=8):
     """The last frame before the sender closes the connection, and why."""
 
@@ -153,12 +172,13 @@ class FrameReader:
 
 class Vocabulary:
     """All messages of one algorithm and of what it is made of, and how they are written. `inner`: classes that it is
-    made of by its options."""
+    made of by its options; `beside`: algorithms that use the same links."""
 
-    def __init__(self, algorithm: type[Node], *inner: type) -> None:
+    def __init__(self, algorithm: type[Node], *inner: type, beside: tuple[type, ...] = ()) -> None:
         self.forms: dict[type[Message], Form] = {}
         self.by_wire: dict[type[msgspec.Struct], tuple[Form, Load]] = {}
         kinds = message_kinds(algorithm, *inner)
+        kinds += [kind for kind in message_kinds(*beside) if kind not in kinds] if beside else []
         if not kinds:
             raise ConfigError(f"{algorithm.__name__} has no messages in its module: what would it send?")
         for number, kind in enumerate(kinds):
@@ -167,12 +187,12 @@ class Vocabulary:
             self.by_wire[form.narrow] = (form, form.load_narrow)
             self.by_wire[form.wide] = (form, form.load_wide)
         body: Any = Union[tuple(self.by_wire)]  # noqa: UP007 (made at run time)
-        frames: Any = Hello | View | Data[body] | Ack | Nudge | Query | Report | Bye
+        frames: Any = Hello | View | Data[body] | SeatData[body] | Ack | Nudge | Seats | Query | Report | Bye
         self._decode: Callable[[bytes | memoryview], Frame] = msgspec.msgpack.Decoder(frames).decode
         self._decode_body: Callable[[msgspec.Raw], msgspec.Struct] = msgspec.msgpack.Decoder(body).decode
         story = [
             algorithm.spec.name,
-            *[kind.__qualname__ for kind in inner],
+            *[kind.__qualname__ for kind in (*inner, *beside)],
             *[f"{kind.__qualname__}{field_names(kind)}" for kind in kinds],
         ]
         self.schema = blake2b("\n".join(story).encode(), digest_size=8).hexdigest()

@@ -4,6 +4,7 @@ Either from the arguments of `join`, or from a file:
 
     cluster = "jukebox"
     algorithm = "token-gme"             # the same everywhere
+    semaphores = "srimani-reddy"        # so is the algorithm of semaphores
 
     [nodes]
     a = "10.0.0.1:7101"
@@ -30,8 +31,10 @@ from typing import Any
 from congenial.algorithms.catalogue import ALGORITHMS, find_algorithm
 from congenial.algorithms.system import System
 from congenial.kernel.errors import ConfigError
+from congenial.problems.kmutex import KMUTEX
 
 DEFAULT_ALGORITHM = "token-gme" if "token-gme" in ALGORITHMS else "suzuki-kasami"
+SEMAPHORE_ALGORITHM = "srimani-reddy"
 LONGEST_NODE_NAME = 63
 
 
@@ -90,6 +93,7 @@ class ClusterConfig:
     insecure: bool = False  # without certificates, allow addresses beyond this machine
     timing: Timing = field(default_factory=Timing)
     state: str = ""  # a directory for what must survive a restart; none by default
+    semaphores: str = SEMAPHORE_ALGORITHM  # the algorithm of semaphores
 
     def __post_init__(self) -> None:
         if not self.nodes:
@@ -108,6 +112,12 @@ class ClusterConfig:
             raise ConfigError(
                 f"no locks on {spec.name!r}, it is kept for its flaw ({spec.flaws[0]}): use {spec.mended_by!r}"
             )
+        if self.system().problem.name == KMUTEX.name:
+            raise ConfigError(
+                f"{self.algorithm} lets in several at a time: it is for semaphores (semaphores = {self.algorithm!r})"
+            )
+        if self.semaphore_system(1).problem.name != KMUTEX.name:
+            raise ConfigError(f"{self.semaphores} is no algorithm for semaphores: it cannot let in several at a time")
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -121,6 +131,12 @@ class ClusterConfig:
 
     def system(self) -> System:
         return System(find_algorithm(self.algorithm), len(self.nodes), self.options)
+
+    def semaphore_system(self, k: int) -> System:
+        """The algorithm of semaphores, for a process at each of every member's k seats."""
+        algorithm = find_algorithm(self.semaphores)
+        known = [option.name for option in algorithm.spec.options]
+        return System(algorithm, k * len(self.nodes), {"k": str(k)} if "k" in known else {})
 
 
 def address(text: str) -> tuple[str, int]:

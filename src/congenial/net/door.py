@@ -31,6 +31,7 @@ from congenial.net.errors import NotHeld, ProtocolError
 from congenial.net.names import writer_number
 
 if TYPE_CHECKING:
+    from congenial.net.hall import Hall
     from congenial.net.host import Host
 
 NO_GROUP: Final = -1
@@ -61,7 +62,7 @@ class Held:
 
     __slots__ = ("_door", "_on_loss", "fence", "group", "lost", "name")
 
-    def __init__(self, door: Door, want: Want, fence: int) -> None:
+    def __init__(self, door: Door | Hall, want: Want, fence: int) -> None:
         self._door = door
         self._on_loss: asyncio.Future[None] | None = None
         self.name = door.name
@@ -103,7 +104,7 @@ class Held:
 
 
 class Waiter:
-    """A task in the queue. The same future may stand before several doors; the first that opens serves it."""
+    """A task in the queue."""
 
     __slots__ = ("future", "since", "want")
 
@@ -294,6 +295,15 @@ class Door:
         self.inside.clear()
 
     # -- being looked at -------------------------------------------------------------------------------
+
+    @property
+    def label(self) -> str:
+        return self.name
+
+    @property
+    def idle(self) -> bool:
+        """Nobody is inside, waits, or has a request under way."""
+        return not self.inside and not self.queue and self.node.phase == IDLE
 
     @property
     def waiting(self) -> bool:

@@ -17,13 +17,15 @@ from collections.abc import Callable
 from typing import Any
 
 from congenial.kernel.errors import ConfigError
+from congenial.kernel.message import Message
 from congenial.kernel.out import EVERYONE, Outbox
 from congenial.kernel.state import durable_state, restore_durable
 from congenial.net import link as link_module
-from congenial.net.codec import Bye, Frame, Hello, Nudge, Query, Report, View, Vocabulary
+from congenial.net.codec import Bye, Frame, Hello, Nudge, Query, Report, SeatData, Seats, View, Vocabulary
 from congenial.net.config import ClusterConfig, address
 from congenial.net.door import ALONE, LAST_NUDGE, Door, Want
 from congenial.net.errors import ClusterDegraded, ProtocolError
+from congenial.net.hall import Hall, disagreement
 from congenial.net.link import Connection, Link
 from congenial.net.logs import log
 from congenial.net.names import LONGEST_KEY, first_holder, shown
@@ -46,7 +48,10 @@ class Host:
         self.me = config.index(name)
         self.alone = Want(ALONE, False, None)  # what every exclusive lock wants
         self.system = config.system()
-        self.vocabulary = Vocabulary(self.system.algorithm, *self.system.inner)
+        semaphores = config.semaphore_system(1)
+        self.vocabulary = Vocabulary(
+            self.system.algorithm, *self.system.inner, beside=(semaphores.algorithm, *semaphores.inner)
+        )
         self.storage = storage or (DirectoryStorage(config.state) if config.state else Storage())
         self.called_tls: ssl.SSLContext | None = None
         self.calling_tls: ssl.SSLContext | None = None
@@ -65,6 +70,8 @@ class Host:
         for link in self.links:
             self.link_to[link.peer] = link
         self.doors: dict[str, Door] = {}
+        self.halls: dict[str, Hall] = {}
+        self.told_k: dict[str, tuple[str, int]] = {}  # of semaphores that have not been used here: who said what
         self.connections: set[Connection] = set()
         self.unwritten: list[Link] = []  # links with something to write at the end of this event
         self.server: asyncio.Server | None = None
@@ -116,7 +123,7 @@ class Host:
             return
         self.closing = True
         self.serving = False
-        for door in self.doors.values():
+        for door in self.all_doors():
             for held in list(door.inside):
                 held.release()
             for waiter in list(door.queue):
@@ -217,6 +224,46 @@ class Host:
         door.finish(out)
         return door
 
+    def hall(self, key: str, name: str, k: int) -> Hall:
+        """The semaphore with this key, made on first use."""
+        hall = self.halls.get(key)
+        if hall is None:
+            who, told = self.told_k.get(key, ("", k))
+            if told != k:
+                raise disagreement(name, k, who, told)
+            hall = self._make_hall(key, name, k)
+            for link in self.links:
+                link.post(Seats(key, k))
+        elif hall.k != k:
+            raise ConfigError(
+                f"semaphore {name!r} lets in {hall.k} at a time, not {k}: everyone must give the same number"
+            )
+        hall.name = name
+        return hall
+
+    def _make_hall(self, key: str, name: str, k: int) -> Hall:
+        hall = self.halls[key] = Hall(self, key, name, k)
+        for link in self.links:
+            if link.away:
+                hall.suspect(link.peer, True)
+        return hall
+
+    def all_doors(self) -> list[Door | Hall]:
+        return [*self.doors.values(), *self.halls.values()]
+
+    def send_from_seat(self, hall: Hall, seat: int, peer: int | None, dst: int, message: Message) -> None:
+        """To a seat of a peer; without a peer, to everyone."""
+        body = self.vocabulary.encode(message)
+        for link in self.links:
+            if peer is None or link.peer == peer:
+                link.send_seated(hall.key, hall.k, seat, dst, body)
+        self._check_crowd()
+
+    def _check_crowd(self) -> None:
+        if not self.crowded and any([link.full for link in self.links]):
+            self.crowded = True
+            self.serving = False
+
     def carry(self, door: Door, out: Outbox) -> None:
         """Save, then send, then set timers."""
         if out.saved:
@@ -230,9 +277,8 @@ class Host:
                 to = self.link_to[(dst + door.offset) % self.n]
                 assert to is not None, "a node sends to itself"
                 to.send(door.key, body)
-        if out.sent and not self.crowded and any([link.full for link in self.links]):
-            self.crowded = True
-            self.serving = False
+        if out.sent:
+            self._check_crowd()
         for timer in out.timers_cancelled:
             if timer in door.timers:
                 door.timers.pop(timer).cancel()
@@ -251,11 +297,7 @@ class Host:
 
     def deliver(self, link: Link, key: str, body: Any) -> None:
         """A message for a lock has arrived; if it makes no sense, nothing happens but a `ProtocolError`."""
-        if not self.roster.open:
-            if not self.roster.pinned:
-                raise ProtocolError("sent a message before the cluster was complete")
-            self.roster.open = True  # the sender is sure that all have pinned the same
-            self._check_open()
+        self._open_for_messages()
         message = self.vocabulary.message(body)
         door = self.doors.get(key)
         new = door is None
@@ -269,6 +311,37 @@ class Host:
             if new:
                 del self.doors[key]
             raise
+
+    def deliver_to_seats(self, link: Link, data: SeatData[Any]) -> None:
+        """The same for a message to the seats before a semaphore."""
+        self._open_for_messages()
+        message = self.vocabulary.message(data.body)
+        hall = self.halls.get(data.lock)
+        new = hall is None
+        if hall is None:
+            if len(data.lock) > LONGEST_KEY:
+                raise ProtocolError(f"a lock's key of {len(data.lock)} characters is too long")
+            try:
+                hall = self._make_hall(data.lock, shown(data.lock[1:]), data.k)
+            except ConfigError as error:
+                raise ProtocolError(str(error)) from None
+        if data.k != hall.k:
+            hall.hear_k(link.name, data.k)
+            link.post(Seats(data.lock, hall.k))
+            return
+        try:
+            hall.receive(link.peer, data.src, data.dst, message)
+        except ProtocolError:
+            if new:
+                del self.halls[data.lock]
+            raise
+
+    def _open_for_messages(self) -> None:
+        if not self.roster.open:
+            if not self.roster.pinned:
+                raise ProtocolError("sent a message before the cluster was complete")
+            self.roster.open = True  # the sender is sure that all have pinned the same
+            self._check_open()
 
     def flush(self) -> None:
         unwritten = self.unwritten
@@ -295,7 +368,7 @@ class Host:
                 log(logging.INFO, "cluster.open", node=self.name, members=",".join(self.members))
             if not self.serving:
                 self.serving = True
-                for door in list(self.doors.values()):
+                for door in self.all_doors():
                     door.pump()
 
     # -- peers -----------------------------------------------------------------------------------------
@@ -344,6 +417,8 @@ class Host:
         log(logging.DEBUG, "link.up", node=self.name, peer=link.name, resent=len(link.kept))
         if self.roster.pinned:
             link.post(View(self.roster.view))
+        for hall in self.halls.values():
+            link.post(Seats(hall.key, hall.k))
 
     def met(self, link: Link) -> None:
         """The peer and we know each other."""
@@ -368,6 +443,12 @@ class Host:
             door = self.doors.get(frame.lock)
             if door is not None:
                 door.nudged(int.from_bytes(frame.group, "big"))
+        elif isinstance(frame, Seats):
+            hall = self.halls.get(frame.lock)
+            if hall is None and len(frame.lock) <= LONGEST_KEY:
+                self.told_k[frame.lock] = (link.name, frame.k)
+            elif hall is not None:
+                hall.hear_k(link.name, frame.k)
         elif isinstance(frame, Query):
             link.post(Report(frame.number, json.dumps(self.status()).encode()))
         elif isinstance(frame, Report):
@@ -416,6 +497,8 @@ class Host:
             else:
                 door.node.on_trust(process, out)
             door.finish(out)
+        for hall in list(self.halls.values()):
+            hall.suspect(link.peer, suspect)
         self.flush()
 
     def _fail_hopeless(self, now: float) -> None:
@@ -431,7 +514,7 @@ class Host:
             return
         told = "; ".join([f"{link.name!r} is away{f' ({link.refusal})' if link.refusal else ''}" for link in away])
         names = tuple([link.name for link in away])
-        for door in list(self.doors.values()):
+        for door in self.all_doors():
             for waiter in list(door.queue):
                 if now - waiter.since >= patience and not waiter.future.done():
                     waiter.future.set_exception(ClusterDegraded(f"lock {door.name!r} cannot be had now: {told}", names))
@@ -484,10 +567,17 @@ class Host:
                 }
                 for link in self.links
             },
-            "locks": {door.name: door.status() for door in self.doors.values()},
-            "entries": sum([door.entries for door in self.doors.values()]),
-            "sessions": sum([door.sessions for door in self.doors.values()]),
-            "messages": {kind.__name__: form.sent for kind, form in self.vocabulary.forms.items()},
+            "locks": {door.label: door.status() for door in self.all_doors()},
+            "entries": sum([door.entries for door in self.all_doors()]),
+            "sessions": sum([door.sessions for door in self.all_doors()]),
+            "messages": self.messages_sent(),
             "waits": sum(self.waits),
             "waits_total": round(self.waits_total, 6),
         }
+
+    def messages_sent(self) -> dict[str, int]:
+        """By the name of their kind."""
+        counts: dict[str, int] = {}
+        for kind, form in self.vocabulary.forms.items():
+            counts[kind.__name__] = counts.get(kind.__name__, 0) + form.sent
+        return counts

@@ -31,6 +31,7 @@ from congenial.net.codec import (
     Frame,
     FrameReader,
     Hello,
+    SeatData,
     encode_frame,
 )
 from congenial.net.errors import ProtocolError
@@ -82,7 +83,14 @@ class Link:
 
     def send(self, lock: str, body: msgspec.Raw) -> None:
         """Send a message, now or as soon as there is a connection."""
-        frame = encode_frame(Data(self.sent + 1, self.received, lock, body))
+        self._send(Data(self.sent + 1, self.received, lock, body))
+
+    def send_seated(self, lock: str, k: int, src: int, dst: int, body: msgspec.Raw) -> None:
+        """The same, from a seat to a seat before a semaphore."""
+        self._send(SeatData(self.sent + 1, self.received, lock, k, src, dst, body))
+
+    def _send(self, data: Data[msgspec.Raw] | SeatData[msgspec.Raw]) -> None:
+        frame = encode_frame(data)
         self.sent += 1
         self.kept.append(frame)
         self._write(frame)
@@ -111,14 +119,17 @@ class Link:
         self.heard = True
         if self.away:
             self.host.heard_again(self)
-        if type(frame) is Data:
+        if type(frame) is Data or type(frame) is SeatData:
             if frame.received > self.acked:
                 self._on_ack(frame.received)
             if frame.number <= self.received:
                 return  # sent again, and had already
             if frame.number != self.received + 1:
                 raise ProtocolError(f"message {frame.number} came where {self.received + 1} was due")
-            self.host.deliver(self, frame.lock, frame.body)
+            if type(frame) is Data:
+                self.host.deliver(self, frame.lock, frame.body)
+            else:
+                self.host.deliver_to_seats(self, cast("SeatData[Any]", frame))
             self.received += 1
             if self.received - self.told >= ACK_EVERY:
                 self.acknowledge()

@@ -7,8 +7,8 @@
 A lock needs no declaration: its name is enough, and all forms of one name exclude each other. `mutex` and `exclusive`
 let in one task at a time; `shared` lets in all who share; `group` lets in all who name the same group.
 
-`semaphore(name, k)` runs on k exclusive locks for now: a task asks for all of them and keeps the first it gets, so at
-most k tasks are inside. Its fences grow slot by slot (`held.name` tells which), not over all of them.
+`semaphore(name, k)` lets in k tasks. It runs on an algorithm for k entries (`congenial.net.hall`), gives no fence, and
+has nothing to do with a lock of the same name.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from __future__ import annotations
 import asyncio
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from congenial.kernel.errors import ConfigError
-from congenial.net.config import DEFAULT_ALGORITHM, ClusterConfig, Timing, Tls, load_config
+from congenial.net.config import DEFAULT_ALGORITHM, SEMAPHORE_ALGORITHM, ClusterConfig, Timing, Tls, load_config
 from congenial.net.door import Door, Held, Waiter, Want
 from congenial.net.errors import ClusterDegraded, LockTimeout
+from congenial.net.hall import Hall
 from congenial.net.host import Host
 from congenial.net.metrics import serve_metrics
-from congenial.net.names import READERS, group_number, lock_key, slot_key
+from congenial.net.names import READERS, group_number, lock_key, semaphore_key
 
 BREATH = 64  # entries without waiting after which the event loop gets a turn, so that others are heard
 
@@ -89,11 +90,11 @@ class LockForms(ABC, Generic[L, T]):
 class Lock:
     """A lock, ready to be entered: `async with`, or `acquire` and `Held.release`. May be entered again and again."""
 
-    __slots__ = ("_doors", "_entered", "_host", "_timeout", "_want", "name")
+    __slots__ = ("_door", "_entered", "_host", "_timeout", "_want", "name")
 
-    def __init__(self, host: Host, name: str, doors: Sequence[Door], want: Want, timeout: float | None) -> None:
+    def __init__(self, host: Host, name: str, door: Door | Hall, want: Want, timeout: float | None) -> None:
         self._host = host
-        self._doors = doors  # any one of them will do; but for semaphores there is only one
+        self._door = door
         self._want = want
         self._timeout = timeout
         self._entered: list[Held] = []
@@ -105,16 +106,11 @@ class Lock:
         if host.hurry >= BREATH:
             host.hurry = 0
             await asyncio.sleep(0)
-        if len(self._doors) == 1 and (self._timeout is None or self._timeout > 0):
-            held = self._doors[0].enter_now(self._want)
+        if self._timeout is None or self._timeout > 0 or self._door.could_enter_now(self._want):
+            held = self._door.enter_now(self._want)
             if host.unwritten:
                 host.flush()
-            return held if held is not None else await self._wait()
-        for door in self._doors:
-            if door.could_enter_now(self._want):
-                held = door.enter_now(self._want)
-                assert held is not None
-                host.flush()
+            if held is not None:
                 return held
         return await self._wait()
 
@@ -135,8 +131,7 @@ class Lock:
         waiter = Waiter(self._want, future, host.now())
         timer = None if self._timeout is None else host.loop.call_later(self._timeout, self._expire, future)
         try:
-            for door in self._doors:
-                door.enqueue(waiter)
+            self._door.enqueue(waiter)
             host.flush()
             return await future
         except asyncio.CancelledError:
@@ -146,8 +141,7 @@ class Lock:
         finally:
             if timer is not None:
                 timer.cancel()
-            for door in self._doors:
-                door.give_up(waiter)
+            self._door.give_up(waiter)
 
     def _expire(self, future: asyncio.Future[Held]) -> None:
         if not future.done():
@@ -234,8 +228,7 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
     def _lock(self, mode: str, name: str, group: str, k: int, timeout: float | None) -> Lock:
         host = self._started or self._host
         if mode == SEMAPHORE:
-            doors = [host.door(slot_key(name, slot), f"{name} (slot {slot})") for slot in range(k)]
-            return Lock(host, name, doors, host.alone, timeout)
+            return Lock(host, name, host.hall(semaphore_key(name), name, k), host.alone, timeout)
         door = self._doors.get(name)
         if door is None:
             door = self._doors[name] = host.door(lock_key(name), name)
@@ -249,7 +242,7 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
             want = Want(READERS, True, None)
         else:
             want = Want(group_number(group), True, group)
-        return Lock(host, name, (door,), want, timeout)
+        return Lock(host, name, door, want, timeout)
 
     def _try(self, lock: Lock) -> Awaitable[Held | None]:
         return lock.try_acquire()
@@ -265,6 +258,7 @@ def make_config(
     insecure: bool,
     timing: Timing | None,
     state: str,
+    semaphores: str,
 ) -> ClusterConfig:
     if isinstance(config, ClusterConfig):
         return config
@@ -272,7 +266,9 @@ def make_config(
         return load_config(config)
     if peers is None:
         raise ConfigError("say who is in the cluster: peers={name: 'host:port', ...} or config='cluster.toml'")
-    return ClusterConfig(dict(peers), cluster, algorithm, options or {}, tls, insecure, timing or Timing(), state)
+    return ClusterConfig(
+        dict(peers), cluster, algorithm, options or {}, tls, insecure, timing or Timing(), state, semaphores
+    )
 
 
 def join(
@@ -287,12 +283,14 @@ def join(
     insecure: bool = False,
     timing: Timing | None = None,
     state: str = "",
+    semaphores: str = SEMAPHORE_ALGORITHM,
     metrics_port: int = 0,
 ) -> Cluster:
     """Become node `name` of a cluster, given by all members' addresses or by a `cluster.toml`.
 
-    Use it as `async with join(...) as cluster`. `algorithm` is any of `congenial list`, the same for all members; with
-    a `metrics_port`, Prometheus metrics are served on it (on this machine only).
+    Use it as `async with join(...) as cluster`. `algorithm` is any of `congenial list`, `semaphores` any of those for k
+    entries, both the same for all members; with a `metrics_port`, Prometheus metrics are served on it (on this machine
+    only).
     """
-    made = make_config(peers, config, cluster, algorithm, options, tls, insecure, timing, state)
+    made = make_config(peers, config, cluster, algorithm, options, tls, insecure, timing, state, semaphores)
     return Cluster(name, made, metrics_port)

@@ -44,20 +44,20 @@ class HostMetrics:
         from congenial.net.host import BUCKETS
 
         host = self.host
-        doors = list(host.doors.values())
+        doors = host.all_doors()
         entries = CounterMetricFamily("congenial_entries", "Entries of tasks", labels=["lock"])
         sessions = CounterMetricFamily("congenial_sessions", "Entries of the process", labels=["lock"])
         inside = GaugeMetricFamily("congenial_inside", "Tasks inside", labels=["lock"])
         waiting = GaugeMetricFamily("congenial_waiting", "Tasks that wait", labels=["lock"])
         for door in doors:
-            entries.add_metric([door.name], door.entries)
-            sessions.add_metric([door.name], door.sessions)
-            inside.add_metric([door.name], len(door.inside))
-            waiting.add_metric([door.name], len(door.queue))
+            entries.add_metric([door.label], door.entries)
+            sessions.add_metric([door.label], door.sessions)
+            inside.add_metric([door.label], len(door.inside))
+            waiting.add_metric([door.label], len(door.queue))
         yield from (entries, sessions, inside, waiting)
         messages = CounterMetricFamily("congenial_messages", "Messages sent, by kind", labels=["kind"])
-        for kind, form in list(host.vocabulary.forms.items()):
-            messages.add_metric([kind.__name__], form.sent)
+        for kind, count in host.messages_sent().items():
+            messages.add_metric([kind], count)
         yield messages
         resends = CounterMetricFamily("congenial_link_resends", "Messages sent again", labels=["peer"])
         away = GaugeMetricFamily("congenial_peer_away", "1 while a peer is away", labels=["peer"])

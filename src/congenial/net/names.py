@@ -16,7 +16,7 @@ LONGEST: Final = 63  # bytes of a name that travels as it is
 LONGEST_KEY: Final = 80  # characters of a lock's key
 
 _NAME, _WRITER, _HASHED = b"\x01", b"\x03", b"\x04"
-_HASH_MARK, _SLOT_MARK = "\0", "\1"  # no name has them: what cannot be printed is hashed
+_HASH_MARK, _SEMAPHORE_MARK = "\0", "\1"  # no name has them: what cannot be printed is hashed
 
 
 def group_number(name: str) -> int:
@@ -38,9 +38,9 @@ def lock_key(name: str) -> str:
     return _HASH_MARK + _digest(raw).hex()
 
 
-def slot_key(name: str, slot: int) -> str:
-    """The key of one of the locks that a semaphore is made of."""
-    return f"{_SLOT_MARK}{slot}{_SLOT_MARK}{lock_key(name)}"
+def semaphore_key(name: str) -> str:
+    """A semaphore's name on the wire; a lock of the same name is something else."""
+    return _SEMAPHORE_MARK + lock_key(name)
 
 
 def first_holder(key: str, n: int) -> int:
@@ -50,9 +50,6 @@ def first_holder(key: str, n: int) -> int:
 
 def shown(key: str) -> str:
     """A key as people may see it, where the name itself has never been heard."""
-    if key.startswith(_SLOT_MARK):
-        _, slot, key = key.split(_SLOT_MARK, 2) if key.count(_SLOT_MARK) >= 2 else ("", "?", key)
-        return f"{shown(key)} (slot {slot})"
     return f"(long name {key[1:13]}...)" if key.startswith(_HASH_MARK) else key
 
 

@@ -83,6 +83,9 @@ class RaymondK(Node):
                 self.owed_by_me[process] = 0
                 out.send(process, Reply(count))
 
+    def could_enter(self) -> bool:
+        return self.needed == 0
+
     def receive(self, src: int, msg: Message, out: Out) -> None:
         if isinstance(msg, Request):
             self._on_request(src, msg.number, out)

@@ -88,6 +88,9 @@ class SrimaniReddy(Node):
         self.queue = []
         self._send_on(queue, out)
 
+    def could_enter(self) -> bool:
+        return self.spare > 0
+
     def receive(self, src: int, msg: Message, out: Out) -> None:
         if isinstance(msg, Request):
             self._on_request(src, msg.number, out)

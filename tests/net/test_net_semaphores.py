@@ -1,0 +1,231 @@
+"""Semaphores: k at a time, of all members together or of one; what they cost, and what happens if k is in dispute."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+from netlab import QUICK, cabled_clusters, clusters
+
+from congenial.kernel.errors import ConfigError
+from congenial.net.config import ClusterConfig
+from congenial.net.errors import ClusterDegraded, LockTimeout, NotHeld
+from congenial.net.locks import Cluster
+
+
+def run(story: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(story, 60))
+
+
+async def until(condition: Any, seconds: float = 10.0) -> None:
+    end = asyncio.get_running_loop().time() + seconds
+    while not condition():
+        assert asyncio.get_running_loop().time() < end, "it does not happen"
+        await asyncio.sleep(0.005)
+
+
+def quiet(members: list[Cluster]) -> bool:
+    return all(hall.idle for member in members for hall in member._host.halls.values())
+
+
+def sent(members: list[Cluster]) -> int:
+    return sum([sum(member.status()["messages"].values()) for member in members])
+
+
+@pytest.mark.parametrize(("n", "k"), [(1, 1), (1, 3), (3, 1), (3, 3), (2, 5)])
+@pytest.mark.parametrize("semaphores", ["srimani-reddy", "raymond-k", "kakugawa"])
+def test_it_lets_in_k(n: int, k: int, semaphores: str) -> None:
+    async def story() -> None:
+        async with clusters(n, semaphores=semaphores) as members:
+            inside = most = 0
+
+            async def work(member: Cluster) -> None:
+                nonlocal inside, most
+                for _ in range(6):
+                    async with member.semaphore("gpus", k) as held:
+                        assert held.held
+                        inside += 1
+                        most = max(most, inside)
+                        await asyncio.sleep(0.002)
+                        inside -= 1
+
+            await asyncio.gather(*[work(member) for member in members for _ in range(3 + k)])
+            assert most == k
+            await until(lambda: quiet(members))
+            told = members[0].status()["locks"]["gpus (semaphore)"]
+            assert told["entries"] == 6 * (3 + k)
+            assert told["k"] == k
+
+    run(story())
+
+
+def test_all_k_may_be_tasks_of_one_member() -> None:
+    async def story() -> None:
+        async with clusters(3) as members:
+            holders = [await members[1].semaphore("gpus", 4, timeout=5).acquire() for _ in range(4)]
+            for member in members:
+                with pytest.raises(LockTimeout):
+                    await member.semaphore("gpus", 4, timeout=0.05).acquire()
+            waiting = asyncio.create_task(members[2].semaphore("gpus", 4).acquire())
+            await asyncio.sleep(0.02)
+            assert not waiting.done()
+            holders[2].release()
+            (await asyncio.wait_for(waiting, 5)).release()
+            with pytest.raises(NotHeld, match="has been released"):
+                holders[2].release()
+            for at in (0, 1, 3):
+                holders[at].release()
+            await until(lambda: quiet(members))
+
+    run(story())
+
+
+def test_where_a_token_rests_nobody_is_asked() -> None:
+    async def story() -> None:
+        async with clusters(3) as members:
+            async with members[0].semaphore("gpus", 2):
+                pass
+            before = sent(members)
+            for _ in range(50):
+                async with members[0].semaphore("gpus", 2) as held:
+                    assert held.fence == 0
+            held_now = await members[0].try_semaphore("gpus", 2)
+            assert held_now is not None
+            held_now.release()
+            assert sent(members) == before
+            for member in members:
+                async with member.semaphore("gpus", 2):
+                    pass
+            assert sent(members) - before <= 3 * (2 + 2)  # n-1 requests and at most k tokens for each
+
+    run(story())
+
+
+def test_trying_asks_nobody() -> None:
+    async def story() -> None:
+        async with clusters(3) as members, members[0].semaphore("gpus", 1):
+            before = sent(members)
+            assert [await member.try_semaphore("gpus", 1) for member in members] == [None, None, None]
+            assert sent(members) == before
+            assert await members[1].try_semaphore("gpus", 1, timeout=0.05) is None
+
+    run(story())
+
+
+def test_a_lock_of_the_same_name_is_something_else() -> None:
+    async def story() -> None:
+        async with clusters(2) as members:
+            held = await members[0].mutex("x").acquire()
+            async with members[0].semaphore("x", 1), members[1].semaphore("y" * 1000, 2):
+                assert set(members[0].status()["locks"]) >= {"x", "x (semaphore)"}
+            held.release()
+
+    run(story())
+
+
+def test_tasks_wait_in_order() -> None:
+    async def story() -> None:
+        async with clusters(2) as members:
+            order: list[int] = []
+
+            async def work(number: int) -> None:
+                async with members[0].semaphore("x", 2):
+                    order.append(number)
+                    await asyncio.sleep(0.001)
+
+            holders = [await members[0].semaphore("x", 2).acquire() for _ in range(2)]
+            tasks = []
+            for number in range(8):
+                tasks.append(asyncio.create_task(work(number)))
+                await asyncio.sleep(0)
+            for held in holders:
+                held.release()
+            await asyncio.gather(*tasks)
+            assert order == list(range(8))
+
+    run(story())
+
+
+# -- disputes ------------------------------------------------------------------------------------------------------
+
+
+def test_one_member_cannot_use_two_numbers() -> None:
+    async def story() -> None:
+        async with clusters(1) as members:
+            members[0].semaphore("gpus", 3)
+            with pytest.raises(ConfigError, match="'gpus' lets in 3 at a time, not 4"):
+                members[0].semaphore("gpus", 4)
+            with pytest.raises(ConfigError, match="at least 1"):
+                members[0].semaphore("gpus", 0)
+            with pytest.raises(ConfigError, match="too many for a cluster of 1: at most 1024"):
+                members[0].semaphore("slots", 1025)
+
+    run(story())
+
+
+def test_who_comes_later_with_another_number_is_told_at_once() -> None:
+    async def story() -> None:
+        async with clusters(2) as members:
+            async with members[0].semaphore("gpus", 3):
+                await until(lambda: members[1]._host.told_k)
+                with pytest.raises(ConfigError, match="'gpus' lets in 4 at a time here, and 3 at 'a': everyone must"):
+                    members[1].semaphore("gpus", 4)
+            async with members[1].semaphore("gpus", 3):
+                pass
+
+    run(story())
+
+
+def test_those_who_wait_are_told_and_those_inside_have_lost_it() -> None:
+    async def story() -> None:
+        async with clusters(3) as members:
+            locks = [members[0].semaphore("gpus", 1), members[1].semaphore("gpus", 2), members[2].semaphore("gpus", 2)]
+            with pytest.raises(ConfigError, match="everyone must give the same number"):
+                await asyncio.gather(*[lock.acquire() for lock in locks * 2])
+            await until(lambda: all(member._host.halls for member in members))
+            await until(lambda: members[0]._host.halls["\1gpus"].error is not None)
+            for lock in locks[:2]:
+                with pytest.raises(ConfigError, match="at a time here, and"):
+                    await lock.acquire()
+            async with members[0].semaphore("other", 2), members[1].semaphore("other", 2):
+                pass  # the rest is as it was
+
+    run(story())
+
+
+def test_what_cannot_be_an_algorithm_of_semaphores_is_refused() -> None:
+    nodes = {"a": "127.0.0.1:7101"}
+    with pytest.raises(ConfigError, match="it is for semaphores"):
+        ClusterConfig(nodes, algorithm="raymond-k")
+    with pytest.raises(ConfigError, match="maekawa is no algorithm for semaphores"):
+        ClusterConfig(nodes, semaphores="maekawa")
+
+
+# -- members that are away -----------------------------------------------------------------------------------------
+
+
+def test_with_the_tokens_that_are_left_work_goes_on_while_a_member_is_away() -> None:
+    async def story() -> None:
+        async with cabled_clusters(3, timing=QUICK) as (members, cables):
+            theirs = await members[2].semaphore("gpus", 2, timeout=5).acquire()
+            ours = await members[0].semaphore("gpus", 2, timeout=5).acquire()
+            cables[2].down = True
+            cables[2].cut()  # c is called by a and b
+            await until(lambda: members[0].status()["links"]["c"]["state"] == "away")
+            with pytest.raises(ClusterDegraded, match="'gpus' cannot be had now: 'c' is away"):
+                await members[1].semaphore("gpus", 2).acquire()
+            ours.release()
+            for member in members[:2]:
+                async with member.semaphore("gpus", 2, timeout=5):
+                    pass
+            cables[2].down = False
+            await until(lambda: members[0].status()["links"]["c"]["state"] == "up")
+            theirs.release()
+            holders = [await members[0].semaphore("gpus", 2, timeout=10).acquire() for _ in range(2)]
+            for held in holders:
+                held.release()
+            await until(lambda: quiet(members))
+
+    run(story())
