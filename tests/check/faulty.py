@@ -195,6 +195,26 @@ class Impatient(Persistent):
             raise RuntimeError("asked in vain")
 
 
+class OneOfTwo(Polite):
+    """Two timers: one is set again and again, the other ends the waiting."""
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        out.set_timer(1, 10.0)
+        out.set_timer(2, 1000.0)
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        """It is of no use."""
+
+    def on_timer(self, timer: int, out: Out) -> None:
+        if timer == 2:
+            out.cancel_timer(1)
+            self.enter(out)
+        else:
+            out.send((self.me + 1) % self.n, Question())
+            out.set_timer(1, 10.0)
+
+
 class PingPong(Polite):
     """Answers are answered, for ever, and nobody gets in."""
 

@@ -13,6 +13,7 @@ from faulty import (
     Impatient,
     Ledger,
     OnceAgain,
+    OneOfTwo,
     Overstayed,
     Persistent,
     PingPong,
@@ -133,6 +134,12 @@ def test_timers_run_out_when_no_message_is_under_way() -> None:
     assert verdict(Overstayed, timers="patient") == "ok"
     assert verdict(Overstayed, timers="quiet") == "illegal step"
     assert verdict(Hasty, timers="quiet") == "ok"
+
+
+@pytest.mark.parametrize("timers", ["quiet", "patient"])
+def test_a_timer_that_is_set_runs_out_in_the_end(timers: str) -> None:
+    """Though it cannot while messages are under way, and another timer has some sent again and again."""
+    assert verdict(OneOfTwo, timers=timers) == "ok"
 
 
 def test_timers_are_as_the_algorithm_needs_them() -> None:

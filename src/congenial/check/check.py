@@ -252,7 +252,7 @@ class Inquiry:
     # -- judging ---------------------------------------------------------------------------------------
 
     def _judge_graph(self, explorer: Explorer) -> None:
-        graph = Graph(explorer.count, explorer.firsts, explorer.targets, explorer.labels)
+        graph = self._graph(explorer)
         cycles = graph.cycles()
         partial = explorer.movers is not None or self.symmetry
         if cycles and partial:  # what is fair can only be told with all steps in sight
@@ -263,7 +263,7 @@ class Inquiry:
             if not explorer.complete:
                 self.complete = False
                 return
-            graph = Graph(explorer.count, explorer.firsts, explorer.targets, explorer.labels)
+            graph = self._graph(explorer)
             cycles = graph.cycles()
         for component in cycles:
             waiting = waiters(explorer.world, path_to(explorer, component[0])[1])
@@ -274,6 +274,10 @@ class Inquiry:
                 return
         if not cycles and self.faultless:
             self._judge_costs(explorer, graph)
+
+    def _graph(self, explorer: Explorer) -> Graph:
+        waits = self.bounds.patient or self.bounds.quiet
+        return Graph(explorer.count, explorer.firsts, explorer.targets, explorer.labels, waits)
 
     def _judge_costs(self, explorer: Explorer, graph: Graph) -> None:
         """The dearest and the cheapest complete run, against the law of the spec."""

@@ -16,11 +16,14 @@ from congenial.check.world import ARGUMENT, DELIVER, LEAVE, RECOVER, TIMER
 
 @final
 class Graph:
-    def __init__(self, count: i64, firsts: vec[i64], targets: vec[i64], labels: vec[i64]) -> None:
+    def __init__(
+        self, count: i64, firsts: vec[i64], targets: vec[i64], labels: vec[i64], timers_wait: bool = False
+    ) -> None:
         self.count = count
         self.firsts = firsts
         self.targets = targets
         self.labels = labels
+        self.timers_wait = timers_wait  # they run out in some states only, see `Bounds`
 
     def cycles(self) -> list[list[int]]:
         """The strongly connected components in which one can go round (Tarjan 1972, without recursion)."""
@@ -84,21 +87,29 @@ class Graph:
 
         Fair to whatever must not be put off for ever: a message under way, a timer that is set, a holder's leaving,
         the return of a process that is down. What can happen in all states of the component must happen on one of its
-        edges.
+        edges. Where timers wait, that goes for one that can run out whenever any can.
         """
         members = set(component)
         always: set[int] | None = None
+        timers: set[int] | None = None
         taken: set[int] = set()
         for state in component:
             possible: set[int] = set()
+            set_timers: set[int] = set()
             for position in range(self.firsts[state], self.firsts[state + 1]):
                 identity: i64 = self.labels[position] & IDENTITY_MASK
                 kind = identity & EVENT_MASK & ~ARGUMENT
                 if kind == DELIVER or kind == LEAVE or kind == TIMER or kind == RECOVER:
                     possible.add(identity)
+                    if kind == TIMER:
+                        set_timers.add(identity)
                     if self.targets[position] in members:
                         taken.add(identity)
             always = possible if always is None else always & possible
+            if set_timers:
+                timers = set_timers if timers is None else timers & set_timers
+        if self.timers_wait and timers is not None and timers - taken:
+            return False
         return always is not None and not (always - taken)
 
     def messages(self) -> tuple[vec[i64], vec[i64]]:
