@@ -27,7 +27,9 @@ from congenial.algorithms.permission.ricart_agrawala import RicartAgrawala
 from congenial.algorithms.permission.sanders import Sanders
 from congenial.algorithms.permission.singhal_dynamic import SinghalDynamic
 from congenial.algorithms.token.helary_plouzeau_raynal import HelaryPlouzeauRaynal
+from congenial.algorithms.token.mishra_srimani import MishraSrimani
 from congenial.algorithms.token.naimi_trehel import NaimiTrehel
+from congenial.algorithms.token.nishio_li_manning import NishioLiManning
 from congenial.algorithms.token.raymond_tree import RaymondTree
 from congenial.algorithms.token.suzuki_kasami import SuzukiKasami
 from congenial.algorithms.token.suzuki_kasami_bounded import SuzukiKasamiBounded
@@ -39,6 +41,8 @@ ALGORITHMS: dict[str, type[Node]] = {
     for algorithm in (
         SuzukiKasami,
         SuzukiKasamiBounded,
+        MishraSrimani,
+        NishioLiManning,
         HelaryPlouzeauRaynal,
         RaymondTree,
         NaimiTrehel,

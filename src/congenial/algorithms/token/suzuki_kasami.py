@@ -74,13 +74,7 @@ class SuzukiKasami(Node):
 
     def release(self, out: Out) -> None:
         self.leave()
-        self.served[self.me] = self.requested[self.me]
-        queued = set(self.queue)
-        for process in range(self.n):
-            if process not in queued and self._is_outstanding(process):  # never true of me
-                self.queue.append(process)
-        if self.queue:
-            self._pass_token(self.queue.pop(0), out)
+        self._hand_on(out)
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
         if isinstance(msg, Request):
@@ -111,6 +105,20 @@ class SuzukiKasami(Node):
     def _is_outstanding(self, process: int) -> bool:
         """Is the latest request known of a process the one after the last that was served?"""
         return self.requested[process] == self.served[process] + 1
+
+    def _hand_on(self, out: Out) -> None:
+        """I do not want the token; somebody else may."""
+        self.served[self.me] = self.requested[self.me]
+        process = self._next_holder()
+        if process >= 0:
+            self._pass_token(process, out)
+
+    def _next_holder(self) -> int:
+        queued = set(self.queue)
+        for process in range(self.n):
+            if process not in queued and self._is_outstanding(process):  # never true of me
+                self.queue.append(process)
+        return self.queue.pop(0) if self.queue else -1
 
     def _enter(self, out: Out) -> None:
         self.entries += 1
