@@ -193,14 +193,18 @@ class Sanders(Node):
     def _serve(self, out: Out) -> None:
         """Free again: grant the requests that wait, until one of them locks me."""
         self.holder = None
-        while self.queue and self.holder is None:
-            self._grant(self.queue.pop(0), out)
+        locked = False
+        while self.queue and not locked:
+            locked = self._grant(self.queue.pop(0), out)
 
-    def _grant(self, request: tuple[int, int], out: Out) -> None:
-        if request[1] in self.status:
+    def _grant(self, request: tuple[int, int], out: Out) -> bool:
+        """Give my permission to a request; does that lock me?"""
+        locks = request[1] in self.status
+        if locks:
             self.holder = request
             self.inquired = False
         self._tell(request[1], Grant(self.fence), out)
+        return locks
 
     # -- messages --------------------------------------------------------------------------------------
 
