@@ -23,8 +23,11 @@ from faulty import (
     Unlucky,
 )
 
+from congenial.algorithms.system import System
 from congenial.check.check import CheckResult, check
+from congenial.check.explore import EVENT_MASK, PROCESS_SHIFT, Explorer
 from congenial.check.fuzz import fuzz
+from congenial.check.world import ARGUMENT, LOSE, Bounds, World
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import Node
 
@@ -184,3 +187,13 @@ def test_a_limit_is_kept_and_told() -> None:
         result = check(PingPong, nodes=2, requests=1, limit=limit)
         assert result.complete or result.counterexample is not None or "not all were seen" in result.verdict()
         assert result.states <= limit + 5
+
+
+@pytest.mark.parametrize("vanishing", [True, False])
+def test_what_was_sent_last_may_get_lost_with_the_sender(vanishing: bool) -> None:
+    bounds = Bounds(requests=1, crashes=1, victim=1, recovery=False, vanishing=vanishing)
+    explorer = Explorer(World(System(Tolerant, 2), bounds), 10_000)
+    explorer.run(stop_at_first=False)
+    assert explorer.complete
+    losses = [int(label) for label in explorer.labels if int(label) & EVENT_MASK & ~ARGUMENT == LOSE]
+    assert {label >> PROCESS_SHIFT & 255 for label in losses} == ({0, 1} if vanishing else {1})

@@ -299,12 +299,17 @@ class Explorer:
             if key != previous and world.destinations[packet] == p:
                 if up:
                     self._add_move(p, DELIVER | packet, position)
-                if not up or budget >> LOSSES & 255 > 0:
+                if not up or budget >> LOSSES & 255 > 0 or self._may_vanish(state, packet):
                     self._add_move(p, LOSE | packet, position)
                 if up and budget >> DUPLICATES & 255 > 0:
                     self._add_move(p, REPEAT | packet, position)
             previous = key
             position += 1
+
+    def _may_vanish(self, state: State, packet: i64) -> bool:
+        """Can the sender have crashed before the message had left?"""
+        world = self.world
+        return world.bounds.vanishing and world.ups[state[HEADER + world.sources[packet]]] == 0
 
     def _list_faults(self, state: State, p: i64, budget: i64) -> None:
         world = self.world
@@ -351,8 +356,9 @@ class Explorer:
             del following[position]
         if kind == CRASH:
             following[0] -= 1 << CRASHES
-        elif kind == LOSE and self.world.ups[state[HEADER + process]] != 0:
-            following[0] -= 1 << LOSSES
+        elif kind == LOSE:
+            if self.world.ups[state[HEADER + process]] != 0 and not self._may_vanish(state, event & ARGUMENT):
+                following[0] -= 1 << LOSSES
         elif kind == REPEAT:
             following[0] -= 1 << DUPLICATES
         elif kind == SUSPECT and self.world.ups[state[HEADER + (event & ARGUMENT)]] != 0:

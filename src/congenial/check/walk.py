@@ -120,7 +120,8 @@ class Walk:
                     if not stepper.up[peer] and peer not in stepper.suspects[process]:
                         actions.append(Action(tr.SUSPECT, process, peer))
         for packet in stepper.packets:
-            if not stepper.up[packet.dst]:
+            vanishes = self.bounds.vanishing and not stepper.up[packet.src]
+            if vanishes or not stepper.up[packet.dst]:
                 actions.append(Action(tr.DROP, packet.dst, packet.src, packet.number))
         for packet in stepper.deliverable():
             actions.append(Action(tr.DELIVER, packet.dst, packet.src, packet.number, choices=self._choices()))

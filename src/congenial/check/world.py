@@ -67,6 +67,7 @@ class Bounds:
         patient: bool = False,
         quiet: bool = False,
         recovery: bool = True,
+        vanishing: bool = False,
         leaving: bool = True,
         askers: list[int] | None = None,
         count_hops: bool = False,
@@ -83,6 +84,7 @@ class Bounds:
         self.patient = patient  # timers run out only when nothing else can happen, but for a recovery
         self.quiet = quiet  # timers run out only when no message is under way; somebody may be inside
         self.recovery = recovery  # who has crashed comes back in the end, or never
+        self.vanishing = vanishing  # what a process sent before it crashed may get lost, while it is down
         self.leaving = leaving  # may processes leave?
         self.askers = askers  # who asks; None: everybody
         self.in_turn = in_turn  # a process's k-th request is the k-th of its menu, not any of them
@@ -101,6 +103,7 @@ class Bounds:
             self.patient,
             self.quiet,
             self.recovery,
+            self.vanishing,
             self.leaving,
             self.askers,
             self.count_hops,
