@@ -123,6 +123,7 @@ class Bye(Frame, tag=8):
 _encoder = msgspec.msgpack.Encoder()
 _encode_into = _encoder.encode_into
 _VERSION_BITS = VERSION << 24
+VAGUE = (tuple, object, type)  # what a compiled class says of fields whose types it does not know
 NOTHING = msgspec.Raw(_encoder.encode(None))
 
 
@@ -326,7 +327,7 @@ class Shapes:
         if isinstance(hint, type) and is_dataclass(hint):
             record, dump, load = self.wire_type(hint, None)
             return record, dump, lambda value: hint(*_record_values(value, load))
-        if hint is tuple or hint is Any or hint is object:  # the annotation says no more than that it is plain data
+        if hint is Any or hint in VAGUE:  # the annotation says no more than that it is plain data
             return tuple[Any, ...] if hint is tuple else Any, _plain_to_wire if self.wide else None, _plain_from_wire
         raise ConfigError(f"{where} is a {hint}: messages may hold numbers, strings, None, and tuples of such")
 
@@ -402,10 +403,10 @@ def _plain_from_wire(value: Any) -> Any:
 def field_types(kind: type) -> dict[str, Any]:
     """The declared types of a class's fields.
 
-    A compiled class remembers only that a field is a tuple, not of what; the source beside it does.
+    A compiled class remembers only that a field is a tuple, not of what, or hardly anything; the source beside it does.
     """
     found: dict[str, Any] = dict(get_type_hints(kind))
-    if any(hint is tuple or hint is object for hint in found.values()):
+    if any(hint in VAGUE for hint in found.values()):
         for ancestor in reversed(kind.__mro__):
             if is_dataclass(ancestor):
                 found.update(_types_in_source(ancestor))
