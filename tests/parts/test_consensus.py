@@ -9,7 +9,7 @@ from agreement import INSTANCE, Amnesiac, Decider, Eager, Phoenix, Stubborn
 
 from congenial.algorithms.system import System
 from congenial.check.check import Inquiry, check
-from congenial.check.fuzz import fuzz
+from congenial.check.fuzz import fuzz, run_batch
 from congenial.check.world import Bounds
 from congenial.kernel.errors import UnexpectedMessage
 from congenial.kernel.message import Message
@@ -36,7 +36,7 @@ def test_without_faults(form: str) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_with_a_crash_at_any_moment(form: str, victim: int) -> None:
     """The process stays down, and any of the messages it sent last may be lost."""
-    bounds = Bounds(requests=1, crashes=1, victim=victim, recovery=False, askers=[0, 2])  # those who decide
+    bounds = Bounds(requests=1, crashes=1, victim=victim, recovery=False, vanishing=True, askers=[0, 2])
     bounds.fifo = victim == 0  # the first owner: too many states otherwise
     assert_exhausted(Eager, form, bounds)
 
@@ -79,9 +79,9 @@ def test_who_comes_back_without_its_state_can_break_agreement(form: str) -> None
 # -- random runs of more ---------------------------------------------------------------------------------------
 
 FAULTS: dict[str, tuple[type[Node], dict[str, Any]]] = {
-    "crashes for good": (Eager, {"crashes": 2, "suspicions": 4, "duplicates": 4, "recovery": False}),
-    "crashes and recoveries": (Phoenix, {"crashes": 3, "suspicions": 4, "duplicates": 4}),
-    "everything": (Stubborn, {"crashes": 3, "losses": 10, "suspicions": 4, "duplicates": 4, "timers": "patient"}),
+    "crashes for good": (Eager, {"crashes": 2, "recovery": False, "vanishing": True}),
+    "crashes and recoveries": (Phoenix, {"crashes": 3}),
+    "everything": (Stubborn, {"crashes": 3, "losses": 10, "patient": True}),
 }
 
 
@@ -90,9 +90,10 @@ FAULTS: dict[str, tuple[type[Node], dict[str, Any]]] = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_random_runs_with_faults(name: str, form: str, nodes: int) -> None:
     node, faults = FAULTS[name]
-    result = fuzz(node, nodes=nodes, requests=1, runs=60, options={"everyone": form}, **faults)
-    assert result.ok, result.verdict()
-    assert result.entries > 60 * (nodes - 3)
+    bounds = Bounds(requests=1, menus=[[(0,)]] * nodes, suspicions=4, duplicates=4, **faults)
+    batch = run_batch(System(node, nodes, {"everyone": form}), bounds, 1, 60)
+    assert batch.failed is None
+    assert batch.entries > 60 * (nodes - 3)
 
 
 # -- costs -------------------------------------------------------------------------------------------------

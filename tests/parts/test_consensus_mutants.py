@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from agreement import Eager, Phoenix
 
-from congenial.check.check import check
+from congenial.algorithms.system import System
+from congenial.check.check import Inquiry
 from congenial.check.fuzz import fuzz
+from congenial.check.world import Bounds
 from congenial.kernel.node import Node
 from congenial.kernel.out import Out
 from congenial.parts.consensus import NEVER, Campaign, Consensus, Prepare
@@ -108,12 +110,12 @@ def test_the_mutant_is_killed_and_the_original_lives(
 ) -> None:
     broken = type(part.__name__, (node,), {"part": part})
     options = {"everyone": form}
-    result = check(broken, nodes=3, requests=1, order="fifo", limit=60_000, options=options, **faults)
+    bounds = Bounds(requests=1, fifo=True, vanishing=True, **faults)
+    result = Inquiry(System(broken, 3, options), bounds, False, False, 60_000, None).result()
     assert result.counterexample is not None, "it lives"
     assert result.counterexample.kind == kind, result.verdict()
-    assert check(
-        node, nodes=3, requests=1, order="fifo", limit=min(result.states, 10_000), options=options, **faults
-    ).ok
+    limit = min(result.states, 10_000)
+    assert Inquiry(System(node, 3, options), bounds, False, False, limit, None).result().ok
 
 
 def test_with_four_processes_the_owner_must_tell() -> None:
