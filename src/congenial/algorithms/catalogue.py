@@ -11,6 +11,11 @@ from congenial.algorithms.group.maekawa_m import MaekawaM
 from congenial.algorithms.group.maekawa_s import MaekawaS
 from congenial.algorithms.group.ra1 import RA1
 from congenial.algorithms.group.ra2 import RA2
+from congenial.algorithms.group.surrogate import Surrogate
+from congenial.algorithms.group.surrogate_a import SurrogateA
+from congenial.algorithms.group.surrogate_b import SurrogateB
+from congenial.algorithms.group.surrogate_concurrent import SurrogateConcurrent
+from congenial.algorithms.group.surrogate_types import SurrogateTypes
 from congenial.algorithms.group.token_gme import TokenGME, TokenGMEFifo
 from congenial.algorithms.group.token_gme_bounded import TokenGMEBounded
 from congenial.algorithms.group.token_gme_types import TokenGMETypes
@@ -66,6 +71,11 @@ ALGORITHMS: dict[str, type[Node]] = {
         MaekawaM,
         MaekawaS,
         Toyomura,
+        SurrogateA,
+        SurrogateB,
+        Surrogate,
+        SurrogateConcurrent,
+        SurrogateTypes,
     )
 }
 

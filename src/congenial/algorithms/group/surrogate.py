@@ -1,0 +1,87 @@
+"""Surrogate: leaders know which requests are over, and invite nobody in vain.
+
+The second stage with one thing added. Members remember the last request of every process that they know to be over,
+from RELEASED and CANCEL, and tell with every LOCKED what they have not told that process before. Any two quorums have a
+member in common; so a new leader has been locked by a member of every earlier leader's quorum, which was released by
+all who were inside, and knows of all of them. It leaves them out of its invitations, and the only messages of which
+there could be too many are gone: O(q), with two hops from one session to the next.
+
+Atreya, Mittal & Peri 2007, section IV-C and figures 1, 2. A process keeps two lists: one as a member, which it tells,
+one as a leader, which it uses. The paper does not say so, but if a member passed on what it has only been told, every
+request would come to be known to all n processes, not just to the O(q) members that theorem 12 counts with when it
+bounds messages by O(b) integers, amortised. Channels must be FIFO for lists to be sent piece by piece. A CANCEL from
+the process that a member is locked for frees it, "like a RELEASED message carrying a weight of 1".
+
+Cost: at most REQUEST, LOCKED, INQUIRE, RELINQUISH, LOCKED again, CANCEL and RELEASED for every member, and one INVITE.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from mypy_extensions import mypyc_attr
+
+from congenial.algorithms.group import surrogate_b, surrogate_quorum
+from congenial.algorithms.group.surrogate_b import Released, SurrogateB
+from congenial.algorithms.group.surrogate_quorum import Asked
+from congenial.kernel.out import Out
+from congenial.kernel.spec import Law, Spec
+from congenial.parts.news import Items, News
+from congenial.parts.quorums.system import Quorums
+
+SPEC = replace(
+    surrogate_b.SPEC,
+    name="surrogate",
+    title="Surrogate",
+    reference="Atreya, Mittal & Peri 2007, section IV-C",
+    messages=Law("3*(q_min-1)", "7*q + 1"),
+    size="2+3b+2n, O(b) amortised",
+)
+
+
+@dataclass(frozen=True)
+class Locked(surrogate_quorum.Locked):
+    over: Items
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Surrogate(SurrogateB):
+    spec: ClassVar[Spec] = SPEC
+
+    def __init__(self, me: int, n: int, quorums: Quorums) -> None:
+        super().__init__(me, n, quorums)
+        self.over: dict[int, int] = {}  # as one who asks: each process's last request known to be over     staleList
+        self.news = News()  # the same as a member, and who has been told what                              staleList
+
+    # -- leaders and followers -------------------------------------------------------------------------
+
+    def _on_locked(self, member: int, msg: surrogate_quorum.Locked, out: Out) -> None:
+        if not isinstance(msg, Locked):
+            raise self.unexpected(member, msg)
+        for process, number in msg.over:  # even if the LOCKED is stale: they will not be told again
+            if number > self.over.get(process, 0):
+                self.over[process] = number
+        super()._on_locked(member, msg, out)
+
+    def _offered(self) -> list[Asked]:
+        return [request for request in super()._offered() if not self._was_inside(request[1], request[0])]
+
+    def _was_inside(self, process: int, number: int) -> bool:
+        return self.over.get(process, 0) >= number
+
+    def _on_stale_invite(self, src: int, msg: surrogate_quorum.Invite, out: Out) -> None:
+        raise self.unexpected(src, msg)
+
+    # -- a member of quorums ---------------------------------------------------------------------------
+
+    def _locked(self, request: Asked) -> surrogate_quorum.Locked:
+        return Locked(request[0], self.fence, self._compatible(request), self.news.tell(request[1]))
+
+    def _on_cancel(self, src: int, number: int, out: Out) -> None:
+        self.news.learn(src, number)
+        super()._on_cancel(src, number, out)
+
+    def _on_released(self, src: int, msg: Released, out: Out) -> None:
+        self.news.learn(src, msg.number)
+        super()._on_released(src, msg, out)

@@ -1,0 +1,188 @@
+"""Surrogate with concurrent entry: leaders go on inviting as long as nobody asks for another group.
+
+A member that is locked and gets a request for the same group forwards it to the process it is locked for, unless it
+knows of a request for another group; of such a request it tells that process, too (STEPDOWN, or with LOCKED). A leader
+invites whom it is told of until it learns of a rival, a request for another group that is not over. So a late request
+gets in after three hops: REQUEST, FORWARD, INVITE. A leader without followers releases its quorum when it leaves. One
+with followers keeps what is left of its weight, and its quorum, even when all are gone: it invites from outside until
+it has to step down.
+
+Atreya, Mittal & Peri 2007, section VIII-A. The paper does not say what becomes of a leader's weight when it leaves and
+may still invite; that it keeps it is what gives a meaning to the paper's condition (2), "its weight is one". A leader
+invites itself, too, if it comes back. A LOCKED names all rivals, not one: that one might be over, and another not.
+Changed: when the last rival in its queue is cancelled, a member forwards the requests that it had held back because of
+it. As published it forwards "never for an old request", and such a request can wait for ever at a member whose leader
+has left, and whom nobody asks to step down.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from mypy_extensions import mypyc_attr
+
+from congenial.algorithms.group import surrogate, surrogate_quorum
+from congenial.algorithms.group.surrogate import Surrogate
+from congenial.algorithms.group.surrogate_b import Invite, Released
+from congenial.algorithms.group.surrogate_quorum import Asked, Request
+from congenial.kernel.message import Message
+from congenial.kernel.node import INSIDE
+from congenial.kernel.out import Out
+from congenial.kernel.spec import Law, Spec
+from congenial.parts.news import Items
+from congenial.parts.quorums.system import Quorums
+from congenial.parts.weights import NOTHING, ONE, half
+
+SPEC = replace(
+    surrogate.SPEC,
+    name="surrogate-concurrent",
+    title="Surrogate, concurrent entry",
+    reference="Atreya, Mittal & Peri 2007, section VIII-A",
+    messages=Law("2*(q_min-1)", "8*q + 1"),
+    concurrent_entry=True,
+)
+
+
+@dataclass(frozen=True)
+class Locked(surrogate.Locked):
+    rivals: Items  # processes and the numbers of their requests
+
+
+@dataclass(frozen=True)
+class Forward(Message):
+    number: int  # of the request that the lock was given to
+    request: Asked
+
+
+@dataclass(frozen=True)
+class StepDown(Message):
+    number: int  # of the request that the lock was given to
+    process: int  # who asks for another group
+    rival: int  # and the number of its request
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class SurrogateConcurrent(Surrogate):
+    spec: ClassVar[Spec] = SPEC
+
+    def __init__(self, me: int, n: int, quorums: Quorums) -> None:
+        super().__init__(me, n, quorums)
+        # as one who asks
+        self.forwarded: set[Asked] = set()  # requests for my group, to be invited if I come to lead
+        self.rivals: set[tuple[int, int]] = set()  # requests for other groups: process and number
+        # as a leader, be it inside or not
+        self.led = 0  # the number of the request with which I hold my quorum, or 0
+        self.kept = NOTHING  # what is left of the weight that I came to lead with
+        self.open = False  # no rival is known: I may invite
+        # as a member
+        self.held_back: list[Asked] = []  # requests that are not forwarded because of a rival
+
+    # -- leaders ---------------------------------------------------------------------------------------
+
+    def _on_locked(self, member: int, msg: surrogate_quorum.Locked, out: Out) -> None:
+        if not isinstance(msg, Locked):
+            raise self.unexpected(member, msg)
+        if self._waits_with(msg.number):
+            self.rivals.update(msg.rivals)
+        super()._on_locked(member, msg, out)
+
+    def _lead(self, out: Out) -> None:
+        self.led = self.number
+        self.kept = ONE
+        self.open = not [rival for rival in sorted(self.rivals) if not self._was_inside(rival[0], rival[1])]
+        super()._lead(out)
+
+    def _offered(self) -> list[Asked]:
+        late = {request for request in sorted(self.forwarded) if not self._was_inside(request[1], request[0])}
+        return sorted(late.union(super()._offered()))
+
+    def _enter(self, out: Out) -> None:
+        self.forwarded = set()
+        self.rivals = set()
+        super()._enter(out)
+
+    def _invite(self, request: Asked, out: Out) -> None:
+        """It counts as over from now on, so that it is not invited twice."""
+        self.over[request[1]] = request[0]
+        self.kept = half(self.kept)
+        self._tell(request[1], Invite(request[0], self.group, self.fence, self.kept), out)
+
+    def _on_forward(self, msg: Forward, out: Out) -> None:
+        number, process, _ = msg.request
+        if self._waits_with(msg.number):
+            self.forwarded.add(msg.request)
+        elif msg.number == self.led and self.open and not self._was_inside(process, number):
+            self._invite(msg.request, out)
+
+    def _on_step_down(self, msg: StepDown, out: Out) -> None:
+        if self._waits_with(msg.number):
+            self.rivals.add((msg.process, msg.rival))
+        elif msg.number == self.led and not self._was_inside(msg.process, msg.rival):
+            self.open = False
+            if not self._is_inside_as_leader():
+                self._let_go(out)
+
+    def _leave_forum(self, out: Out) -> None:
+        if self.number != self.led:
+            super()._leave_forum(out)
+        elif not self.open or self.kept == ONE:
+            self._let_go(out)
+
+    def _let_go(self, out: Out) -> None:
+        released = Released(self.led, self.me, self.kept, self.fence)
+        self.led = 0
+        self.kept = NOTHING
+        self.open = False
+        self._tell_all(self.quorum, released, out)
+
+    def _is_inside_as_leader(self) -> bool:
+        """Not so if I have left and come back at my own invitation, with another request."""
+        return self.phase == INSIDE and self.number == self.led
+
+    # -- a member of quorums ---------------------------------------------------------------------------
+
+    def _on_request(self, src: int, msg: Request, out: Out) -> None:
+        holder = self.locked_for
+        super()._on_request(src, msg, out)
+        request: Asked = (msg.number, src, msg.groups)
+        if holder is None or self.locked_for != holder:  # with LOCKED goes all there is to know
+            return
+        if not self._are_compatible(holder[2], msg.groups):
+            self._tell(holder[1], StepDown(holder[0], src, msg.number), out)
+        elif self._rivals_of(holder):
+            self.held_back.append(request)
+        else:
+            self._tell(holder[1], Forward(holder[0], request), out)
+
+    def _on_cancel(self, src: int, number: int, out: Out) -> None:
+        super()._on_cancel(src, number, out)
+        holder = self.locked_for
+        self.held_back = [request for request in self.held_back if request in self.queue]
+        if holder is not None and self.held_back and not self._rivals_of(holder):
+            late = self.held_back
+            self.held_back = []
+            for request in late:
+                self._tell(holder[1], Forward(holder[0], request), out)
+
+    def _lock(self, request: Asked, out: Out) -> None:
+        self.held_back = []
+        super()._lock(request, out)
+
+    def _locked(self, request: Asked) -> surrogate_quorum.Locked:
+        compatible, news = self._compatible(request), self.news.tell(request[1])
+        return Locked(request[0], self.fence, compatible, news, self._rivals_of(request))
+
+    def _rivals_of(self, request: Asked) -> Items:
+        wanted = request[2]
+        return tuple([(other[1], other[0]) for other in self.queue if not self._are_compatible(wanted, other[2])])
+
+    # -- messages --------------------------------------------------------------------------------------
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        if isinstance(msg, Forward) and self._has_asked(src, msg.number):
+            self._on_forward(msg, out)
+        elif isinstance(msg, StepDown) and self._has_asked(src, msg.number):
+            self._on_step_down(msg, out)
+        else:
+            super().receive(src, msg, out)

@@ -1,0 +1,313 @@
+"""What all forms of Surrogate have in common: who has locked a quorum lets others in on the strength of it.
+
+A process asks its quorum as in Maekawa's algorithm: members lock themselves for one request at a time, oldest first,
+and FAILED, INQUIRE and RELINQUISH keep that from ending in a deadlock. New is what a lock brings with it: the requests
+that wait at the member and are compatible with the one it is locked for. A process that has all its locks enters as a
+leader and invites those it has been told of; who is invited enters at once, as a follower, and cancels its own request.
+So there is one lock per member however many are inside, and the leader's quorum is the followers' as well: their
+surrogate. It must stay locked until all of them have left. How it comes to know that is where the forms differ.
+
+Atreya, Mittal & Peri 2007, sections III-B and IV-A. Every message carries the number of the request it is about, so
+that messages about a request that is over, its process having been let in by somebody else, are told apart: stale ones.
+As in our `maekawa`, a request that led a member's queue and is overtaken there is told that it has lost. Changed: with
+a lock that is given back the process forgets what came with it (it will be told anew); else a leader could invite by
+lists that are long out of date. Added: fences; a session's travels with INVITE and back with what releases the locks.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from mypy_extensions import mypyc_attr
+
+from congenial.kernel.message import Message
+from congenial.kernel.node import WAITING, Node
+from congenial.kernel.out import Out
+from congenial.kernel.problem import Groups
+from congenial.kernel.spec import Law, Option, Spec
+from congenial.parts.quorums.constructions import CONSTRUCTIONS, build_quorums
+from congenial.parts.quorums.system import Quorums
+from congenial.problems.group import GROUP
+
+Asked: TypeAlias = tuple[int, int, Groups]
+"""A request: its number, who asks, and for what. Of two the smaller is the older."""
+
+SPEC = Spec(
+    name="surrogate-quorum",
+    title="Surrogate",
+    problem=GROUP,
+    fifo=True,
+    size="2+3b",
+    waiting=Law("2"),
+    concurrency="n",
+    concurrent_entry=False,
+    options=(
+        Option(
+            "quorums", "auto", "plane, grid, majority, singleton or auto", build_quorums, choices=tuple(CONSTRUCTIONS)
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Request(Message):
+    number: int
+    groups: Groups
+
+
+@dataclass(frozen=True)
+class Locked(Message):
+    number: int
+    fence: int
+    compatible: tuple[Asked, ...]
+
+
+@dataclass(frozen=True)
+class Failed(Message):
+    number: int
+
+
+@dataclass(frozen=True)
+class Inquire(Message):
+    number: int
+
+
+@dataclass(frozen=True)
+class Relinquish(Message):
+    number: int
+
+
+@dataclass(frozen=True)
+class Invite(Message):
+    number: int
+    group: int
+    fence: int
+
+
+@dataclass(frozen=True)
+class Cancel(Message):
+    number: int
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class SurrogateQuorum(Node):
+    def __init__(self, me: int, n: int, quorums: Quorums) -> None:
+        super().__init__(me, n)
+        self.quorums = quorums.sets  # everybody's
+        self.quorum = quorums.of(me)
+        self.highest = 0  # number seen in any request
+        self.fence = 0  # the largest seen
+        # as one who asks
+        self.number = 0  # of my latest request
+        self.groups: Groups = ()  # and what it asks for
+        self.locks: dict[int, Locked] = {}  # members locked for me, with what they told me
+        self.lost: list[int] = []  # members at which an older request comes first
+        self.inquiries: list[int] = []  # members that want their lock back, and do not know yet if I can give it
+        # as one who is inside
+        self.leader = me  # who let me in
+        self.group = 0  # what for
+        # as a member of quorums
+        self.locked_for: Asked | None = None
+        self.queue: list[Asked] = []  # the requests that wait for my lock, oldest first
+        self.inquired = False  # I have asked for my lock back
+
+    # -- one who asks ----------------------------------------------------------------------------------
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        self.highest += 1
+        self.number = self.highest
+        self.groups = self._wanted(groups)
+        self._tell_all(self.quorum, Request(self.number, self.groups), out)
+
+    def release(self, out: Out) -> None:
+        self.leave()
+        self._leave_forum(out)
+
+    def _on_locked(self, member: int, msg: Locked, out: Out) -> None:
+        self.fence = max(self.fence, msg.fence)
+        if not self._waits_with(msg.number):  # stale: my CANCEL is on its way
+            return
+        self.locks[member] = msg
+        if member in self.lost:
+            self.lost.remove(member)
+        if len(self.locks) == len(self.quorum):
+            self._lead(out)
+
+    def _on_failed(self, member: int, number: int, out: Out) -> None:
+        if self._waits_with(number):
+            self.lost.append(member)
+            self._give_back(out)
+
+    def _on_inquire(self, member: int, number: int, out: Out) -> None:
+        if self._waits_with(number) and member in self.locks:  # else what unlocks it is on its way
+            self.inquiries.append(member)
+            if self.lost:
+                self._give_back(out)
+
+    def _give_back(self, out: Out) -> None:
+        """Having lost somewhere, give up the locks that others want; each is then one more place where I lost."""
+        wanted = self.inquiries
+        self.inquiries = []
+        for member in wanted:
+            del self.locks[member]
+            self.lost.append(member)
+            self._tell(member, Relinquish(self.number), out)
+
+    # -- leaders and followers -------------------------------------------------------------------------
+
+    def _lead(self, out: Out) -> None:
+        offered = self._offered()
+        self.leader = self.me
+        self.group = self._choose_group(offered)
+        self.fence += 1
+        self._enter(out)
+        for request in offered:
+            if self.group in request[2]:
+                self._invite(request, out)
+
+    def _offered(self) -> list[Asked]:
+        """The requests I have been told of, each once, oldest first."""
+        found: set[Asked] = set()
+        for member in sorted(self.locks):
+            found.update(self.locks[member].compatible)
+        return sorted(found)
+
+    def _on_invite(self, src: int, msg: Invite, out: Out) -> None:
+        if not self._waits_with(msg.number):
+            self._on_stale_invite(src, msg, out)
+            return
+        self.leader = src
+        self.group = msg.group
+        self.fence = max(self.fence, msg.fence)
+        self._enter(out)
+        self._tell_all(self.quorum, Cancel(self.number), out)
+
+    def _enter(self, out: Out) -> None:
+        self.locks = {}
+        self.lost = []
+        self.inquiries = []  # the answer to them is my CANCEL, or what releases my quorum
+        self.enter(out, self.fence, self.group)
+
+    def _invite(self, request: Asked, out: Out) -> None:
+        raise NotImplementedError
+
+    def _on_stale_invite(self, src: int, msg: Invite, out: Out) -> None:
+        """I have been invited with a request that is over."""
+        raise NotImplementedError
+
+    def _leave_forum(self, out: Out) -> None:
+        """See to it that the leader's quorum gets unlocked."""
+        raise NotImplementedError
+
+    # -- what is asked for -----------------------------------------------------------------------------
+
+    def _wanted(self, groups: Groups) -> Groups:
+        return groups[:1]
+
+    def _are_compatible(self, mine: Groups, other: Groups) -> bool:
+        return mine == other
+
+    def _choose_group(self, offered: list[Asked]) -> int:
+        return self.groups[0]
+
+    # -- a member of quorums ---------------------------------------------------------------------------
+
+    def _on_request(self, src: int, msg: Request, out: Out) -> None:
+        self.highest = max(self.highest, msg.number)
+        request: Asked = (msg.number, src, msg.groups)
+        holder = self.locked_for
+        if holder is None:
+            self._lock(request, out)
+            return
+        first = self.queue[0] if self.queue else None
+        insort(self.queue, request)
+        if holder < request or (first is not None and first < request):
+            self._tell(src, Failed(msg.number), out)
+        elif not self.inquired:
+            self.inquired = True
+            self._tell(holder[1], Inquire(holder[0]), out)
+        elif first is not None and first < holder:  # it had not lost so far; now it has
+            self._tell(first[1], Failed(first[0]), out)
+
+    def _on_relinquish(self, out: Out) -> None:
+        assert self.locked_for is not None
+        insort(self.queue, self.locked_for)
+        self._free(out)
+
+    def _on_cancel(self, src: int, number: int, out: Out) -> None:
+        if self._is_locked_for(src, number):
+            self._free(out)
+        else:
+            self._forget(src, number)
+
+    def _forget(self, process: int, number: int) -> None:
+        """Take a request that is over out of the queue, if it is there."""
+        self.queue = [request for request in self.queue if request[0] != number or request[1] != process]
+
+    def _free(self, out: Out) -> None:
+        self.locked_for = None
+        if self.queue:
+            self._lock(self.queue.pop(0), out)
+
+    def _lock(self, request: Asked, out: Out) -> None:
+        self.locked_for = request
+        self.inquired = False
+        self._tell(request[1], self._locked(request), out)
+
+    def _locked(self, request: Asked) -> Locked:
+        """What to tell a process that I lock myself for."""
+        return Locked(request[0], self.fence, self._compatible(request))
+
+    def _compatible(self, request: Asked) -> tuple[Asked, ...]:
+        return tuple([waiting for waiting in self.queue if self._are_compatible(request[2], waiting[2])])
+
+    # -- messages --------------------------------------------------------------------------------------
+
+    def _tell(self, dst: int, msg: Message, out: Out) -> None:
+        """Send a message, or hand it over if it is for this very process."""
+        if dst == self.me:
+            self.receive(dst, msg, out)
+        else:
+            out.send(dst, msg)
+
+    def _tell_all(self, members: tuple[int, ...], msg: Message, out: Out) -> None:
+        """Myself last: what comes of it must not overtake this message on its way to the others."""
+        for member in members:
+            if member != self.me:
+                out.send(member, msg)
+        if self.me in members:
+            self.receive(self.me, msg, out)
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        if isinstance(msg, Request):
+            self._on_request(src, msg, out)
+        elif isinstance(msg, Locked) and self._has_asked(src, msg.number) and not self._has_lock(src, msg.number):
+            self._on_locked(src, msg, out)
+        elif isinstance(msg, Failed) and self._has_asked(src, msg.number) and not self._has_lock(src, msg.number):
+            self._on_failed(src, msg.number, out)
+        elif isinstance(msg, Inquire) and self._has_asked(src, msg.number):
+            self._on_inquire(src, msg.number, out)
+        elif isinstance(msg, Relinquish) and self._is_locked_for(src, msg.number):
+            self._on_relinquish(out)
+        elif isinstance(msg, Invite) and 0 < msg.number <= self.number:
+            self._on_invite(src, msg, out)
+        elif isinstance(msg, Cancel):
+            self._on_cancel(src, msg.number, out)
+        else:
+            raise self.unexpected(src, msg)
+
+    def _waits_with(self, number: int) -> bool:
+        return self.phase == WAITING and number == self.number
+
+    def _has_asked(self, member: int, number: int) -> bool:
+        return 0 < number <= self.number and member in self.quorum
+
+    def _has_lock(self, member: int, number: int) -> bool:
+        return number == self.number and member in self.locks
+
+    def _is_locked_for(self, process: int, number: int) -> bool:
+        holder = self.locked_for
+        return holder is not None and holder[0] == number and holder[1] == process
