@@ -26,6 +26,7 @@ from congenial.net.locks import Cluster
 from congenial.net.witness import Reporter
 
 GROUPS = ("red", "green", "blue")
+K = 3  # of the semaphore
 
 
 @dataclass
@@ -57,10 +58,17 @@ async def soak(seconds: float, nodes: int, tasks: int, locks: int, witness: Path
         lock = f"lock {rng.randrange(locks)}"
         group = rng.choice([*GROUPS, None])
         timeout = rng.choice([None, None, 0.05])
-        made = member.mutex(lock, timeout=timeout) if group is None else member.group(lock, group, timeout=timeout)
+        limit = {}
+        if rng.random() < 0.25:
+            lock, group, limit = "semaphore", None, {"limit": K}
+            made = member.semaphore(lock, K, timeout=timeout)
+        elif group is None:
+            made = member.mutex(lock, timeout=timeout)
+        else:
+            made = member.group(lock, group, timeout=timeout)
         async with made as held:
             try:
-                await reporter.tell("enter", lock=lock, who=who, group=group, fence=held.fence)
+                await reporter.tell("enter", lock=lock, who=who, group=group, fence=held.fence, **limit)
                 await asyncio.sleep(rng.uniform(0, 0.01))
             finally:
                 await reporter.tell("leave", lock=lock, who=who)
@@ -109,6 +117,8 @@ async def soak(seconds: float, nodes: int, tasks: int, locks: int, witness: Path
                 for at in range(locks):
                     async with member.mutex(f"lock {at}", timeout=20):
                         pass
+                for held in [await member.semaphore("semaphore", K, timeout=20).acquire() for _ in range(K)]:
+                    held.release()
                 assert all(not door.queue and not door.inside for door in member._host.all_doors())
             verdict = await reporter.verdict()
         tally.violations = len(verdict["violations"])
