@@ -20,6 +20,7 @@ from congenial.net.codec import (
     FrameReader,
     Hello,
     Query,
+    SeatData,
     View,
     encode_frame,
 )
@@ -32,7 +33,8 @@ REQUEST = msgspec.Raw(msgspec.msgpack.encode([4, 1, [7]]))  # of token-gme
 def picture(member: Cluster) -> Any:
     """All that a peer could change."""
     host = member._host
-    nodes = {key: state_of(door.node) for key, door in host.doors.items()}
+    nodes: dict[str, Any] = {key: state_of(door.node) for key, door in host.doors.items()}
+    nodes |= {key: [state_of(node) for node in hall.nodes] for key, hall in host.halls.items()}
     links = [(link.sent, link.received, link.acked, link.away) for link in host.links]
     return nodes, links, host.roster.view, host.roster.open
 
@@ -125,6 +127,12 @@ def test_any_bytes_change_nothing() -> None:
         (Data(1, 0, "x", msgspec.Raw(b"\x91\x63")), "not a frame"),
         (Data(1, 0, "k" * 100, REQUEST), "too long"),
         (Data(1, 0, "x", msgspec.Raw(msgspec.msgpack.encode([6, 5, 7, 0, [0, 0]]))), "cannot make sense"),
+        (SeatData(1, 0, "\1x", 2, 5, 0, REQUEST), "from seat 5 to seat 0, where there are 2"),
+        (SeatData(1, 0, "\1x", 2, 0, -2, REQUEST), "from seat 0 to seat -2"),
+        (SeatData(1, 0, "\1x", 5000, 0, 0, REQUEST), "too many for a cluster of 2"),
+        (SeatData(1, 0, "\1x", 0, 0, 0, REQUEST), "at least one process"),
+        (SeatData(1, 0, "k" * 100, 2, 0, 0, REQUEST), "too long"),
+        (SeatData(1, 0, "\1x", 2, 0, -1, REQUEST), "cannot make sense"),
         (Ack(99), "acknowledges message 99"),
         (View((1, 2, 3)), "met others than we did"),
         (Hello("congenial", "a", "b", ("a", "b"), "", 1, 0, 0), "sent Hello twice"),
