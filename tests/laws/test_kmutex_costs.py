@@ -12,7 +12,7 @@ from congenial.algorithms.system import System
 from congenial.check.stepper import Action, Stepper
 from congenial.kernel.message import Message
 from congenial.kernel.node import Node
-from congenial.kernel.out import Out
+from congenial.kernel.out import Out, Outbox
 from congenial.kernel.trace import Event, Trace
 from congenial.parts.streams import stream
 from congenial.sim.scenario import Scenario
@@ -200,3 +200,15 @@ def test_more_at_once_means_less_waiting(name: str) -> None:
         for k in (1, 2, 4)
     ]
     assert waits == sorted(waits, reverse=True)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_who_says_that_it_could_enter_does(name: str, n: int) -> None:
+    for node in System(ALGORITHMS[name], n).nodes():
+        could = node.could_enter()
+        out = Outbox()
+        node.request((0,), out)
+        assert out.entered is not None or not could
+        if name == "srimani-reddy":
+            assert could == (out.entered is not None) == (node.me < 2)

@@ -51,8 +51,8 @@ class Node:
         raise NotImplementedError(f"{type(self).__name__} does not say what a release does")
 
     def could_enter(self) -> bool:
-        """Would a request be granted at once, without a message? Nothing depends on it but which of several nodes is
-        asked first, so False is never wrong."""
+        """Would a request be granted at once, without waiting for anybody? Nothing depends on it but which of several
+        nodes is asked first, so False is never wrong."""
         return False
 
     # -- what the world does ---------------------------------------------------------------------------
