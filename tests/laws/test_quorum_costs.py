@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import log2
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,34 @@ def run(name: str, **parameters: Any) -> Result:
     result = simulate(name, **parameters)
     assert result.ok, result.verdict()
     return result
+
+
+# -- Agrawal-El Abbadi: O(log n), up to (n+1)/2 members with failures --------------------------------------
+
+
+@pytest.mark.parametrize("n", [1, 3, 7, 15, 63, 255])
+def test_tree_quorums_cost_three_messages_per_other_member_of_a_path(n: int) -> None:
+    """ "Under the absence of failures the algorithm requires O(log N) messages": log2(n+1) members, one of them it."""
+    result = run("agrawal-el-abbadi", nodes=n, load="turns", requests=1)
+    assert result.messages == 3 * (log2(n + 1) - 1) * n
+
+
+@pytest.mark.parametrize("n", [7, 31, 127])
+def test_tree_quorums_stay_logarithmic_under_load(n: int) -> None:
+    result = run("agrawal-el-abbadi", nodes=n, requests=10, think=0, hold=2)
+    assert 3 * (log2(n + 1) - 1) < result.messages_per_entry < 6 * log2(n + 1)
+
+
+@pytest.mark.parametrize("n", [7, 15, 31])
+def test_with_failures_a_quorum_is_half_of_all_at_most(n: int, tmp_path: Path) -> None:
+    """ "and it requires (N+1)/2 messages when some failures occur": that many members. All inner processes are down,
+    and known to be, when one of the leaves asks all the leaves."""
+    arrivals = tmp_path / "arrivals.csv"
+    arrivals.write_text(f"time,process\n100,{n - 1}\n")
+    crash = tuple([f"{process}@0" for process in range(n // 2)])
+    result = run("agrawal-el-abbadi", nodes=n, load=str(arrivals), crash=crash, detection=1.0)
+    assert result.entries == 1
+    assert result.messages == 3 * ((n + 1) // 2 - 1)
 
 
 # -- Singhal, dynamic: n-1 light, 3(n-1)/2 in between, 2(n-1) at saturation --------------------------------

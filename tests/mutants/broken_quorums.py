@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mutant import killed
 
+from congenial.algorithms.permission.agrawal_el_abbadi import AgrawalElAbbadi
 from congenial.algorithms.permission.singhal_dynamic import Reply, SinghalDynamic
 from congenial.kernel.out import Out
 
@@ -52,3 +53,31 @@ class EverybodyIsOlder(SinghalDynamic):
 
     def _mine_is_older(self, src: int, number: int) -> bool:
         return True
+
+
+# -- Agrawal-El Abbadi -------------------------------------------------------------------------------------
+
+
+@killed("deadlock", nodes=2, requests=1, crashes=1)
+class BackInSilence(AgrawalElAbbadi):
+    """Who comes back does not tell anybody."""
+
+    def on_recover(self, out: Out) -> None:
+        pass
+
+
+@killed("deadlock", nodes=3, requests=1, crashes=1, recovery=False)
+class WaitsForTheDead(AgrawalElAbbadi):
+    """A request stays with its quorum, also when a member is suspected."""
+
+    def _ask_anew(self, out: Out) -> None:
+        pass
+
+
+@killed("safety", nodes=2, requests=1)
+class TreeLockedForTwo(AgrawalElAbbadi):
+    """A member that is locked locks itself for the next request as well."""
+
+    def _on_request(self, src: int, number: int, out: Out) -> None:
+        self.locked_for = None
+        super()._on_request(src, number, out)

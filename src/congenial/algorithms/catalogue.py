@@ -23,6 +23,7 @@ from congenial.algorithms.group.toyomura import Toyomura
 from congenial.algorithms.kmutex.kakugawa import Kakugawa
 from congenial.algorithms.kmutex.raymond_k import RaymondK
 from congenial.algorithms.kmutex.srimani_reddy import SrimaniReddy
+from congenial.algorithms.permission.agrawal_el_abbadi import AgrawalElAbbadi
 from congenial.algorithms.permission.carvalho_roucairol import CarvalhoRoucairol
 from congenial.algorithms.permission.lamport import Lamport
 from congenial.algorithms.permission.maekawa import Maekawa
@@ -58,6 +59,7 @@ ALGORITHMS: dict[str, type[Node]] = {
         RaynalPrimesMended,
         Maekawa,
         Sanders,
+        AgrawalElAbbadi,
         SinghalDynamic,
         RaymondK,
         SrimaniReddy,

@@ -1,0 +1,300 @@
+"""Agrawal and El Abbadi's algorithm: ask a path of a tree, and when a process fails, a path around it.
+
+The locking is Maekawa's: the members of a quorum each lock themselves for one request at a time, oldest first; one
+that is locked for a younger request asks for its lock back (INQUIRE), and whoever has lost somewhere (FAILED) gives it
+(YIELD). The quorums are those of a tree, log2(n) processes from the root to a leaf (`parts/quorums/tree.py`), and any
+two of them meet, whichever failures they were built around. So when a failure detector suspects a member, a process
+that waits withdraws its request and makes a new one, of another quorum; where there is none it waits until somebody is
+back.
+
+What a crash destroys is put right like this. A member saves for whom it is locked before it says so, and remembers it
+when it comes back. Whoever comes back tells all others (RECOVERED) and names the request it is locked for: its own old
+requests are forgotten; the one named is released, if it is over; who waits for this member asks anew. A process that
+crashes while it has locks would keep all others out: members free the lock of a process that they suspect. That is
+safe only if suspicions are right. With --set orphans=keep they wait for it to come back instead: then false suspicions
+do no harm, but a holder that has crashed for good does.
+
+Agrawal & El Abbadi 1991, as described in Velazquez 1993, section 5; recovery is ours, as the survey is silent. FAILED
+is added, as in our Maekawa. All messages carry the number of a request, so that what is left of an old one is seen to
+be old. Channels must be FIFO. There are no fences: a holder that crashes takes the number of its entry with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from mypy_extensions import mypyc_attr
+
+from congenial.kernel.errors import ConfigError
+from congenial.kernel.message import Message
+from congenial.kernel.node import INSIDE, WAITING
+from congenial.kernel.out import Out
+from congenial.kernel.problem import Groups
+from congenial.kernel.spec import Law, Option, Spec
+from congenial.parts.loopback import Loopback
+from congenial.parts.quorums.tree import tree_quorum
+from congenial.problems.mutex import MUTEX
+
+ORPHANS: Final = ("free", "keep")
+
+
+def build_orphans(text: str, n: int) -> bool:
+    if text not in ORPHANS:
+        raise ConfigError(f"orphans must be one of {', '.join(ORPHANS)}, not {text!r}")
+    return text == "free"
+
+
+SPEC = Spec(
+    name="agrawal-el-abbadi",
+    title="Agrawal-El Abbadi",
+    problem=MUTEX,
+    reference="Agrawal & El Abbadi 1991; Velazquez 1993, section 5",
+    fifo=True,
+    faults="crashes, accurately detected",
+    messages=Law("3*(floor(log2(n+1))-1)", "6*(floor(log2(n))+1)"),  # without failures
+    size="2",
+    waiting=Law("0", "2"),
+    sync_delay=Law("1", "2"),
+    options=(Option("orphans", "free", "locks of a suspected process: free or keep", build_orphans, choices=ORPHANS),),
+    flaws=(
+        "a false suspicion of the holder lets a second process in (orphans=free)",
+        "a holder that crashes keeps all others out until it returns (orphans=keep)",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Request(Message):
+    number: int
+
+
+@dataclass(frozen=True)
+class Locked(Message):
+    number: int
+
+
+@dataclass(frozen=True)
+class Failed(Message):
+    number: int
+
+
+@dataclass(frozen=True)
+class Inquire(Message):
+    number: int
+
+
+@dataclass(frozen=True)
+class Yield(Message):
+    number: int
+
+
+@dataclass(frozen=True)
+class Release(Message):
+    """The request is over, or withdrawn."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class Recovered(Message):
+    """I am back, and locked for this request (number 0: for none)."""
+
+    number: int
+    process: int
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class AgrawalElAbbadi(Loopback):
+    spec: ClassVar[Spec] = SPEC
+    durable: ClassVar[tuple[str, ...]] = ("highest", "locked_for")
+
+    def __init__(self, me: int, n: int, orphans: bool = True) -> None:
+        super().__init__(me, n)
+        self.frees = orphans
+        self.highest = 0  # number seen in any request
+        self.suspected: list[int] = []
+        # as one who asks
+        self.number = 0  # of my request
+        self.quorum: tuple[int, ...] = ()  # empty while none can be formed
+        self.locks: list[int] = []  # members locked for me
+        self.lost: list[int] = []  # members at which an older request comes first
+        self.inquiries: list[int] = []  # members that want their lock back, and do not know yet if I can give it
+        # as a member of quorums
+        self.locked_for: tuple[int, int] | None = None  # the request I am locked for: (number, process)
+        self.inquired = False  # I have asked for my lock back
+        self.queue: list[tuple[int, int]] = []  # the requests that wait for my lock, oldest first
+        self.told: list[int] = []  # processes in the queue that know that they have lost
+
+    # -- one who asks ----------------------------------------------------------------------------------
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        self._ask(out)
+        self._hear_myself(out)
+
+    def release(self, out: Out) -> None:
+        self.leave()
+        self._withdraw(out)
+        self._hear_myself(out)
+
+    def _ask(self, out: Out) -> None:
+        self.quorum = tree_quorum(self.n, self.me, self.suspected)
+        self.highest += 1
+        self.number = self.highest
+        out.save()  # never to use the number again
+        for member in self.quorum:
+            self._tell(member, Request(self.number), out)
+
+    def _withdraw(self, out: Out) -> None:
+        for member in self.quorum:
+            self._tell(member, Release(self.number), out)
+        self.quorum = ()
+        self.locks = []
+        self.lost = []
+        self.inquiries = []
+
+    def _ask_anew(self, out: Out) -> None:
+        self._withdraw(out)
+        self._ask(out)
+
+    def _on_locked(self, member: int, out: Out) -> None:
+        self.locks.append(member)
+        if member in self.lost:
+            self.lost.remove(member)
+        if len(self.locks) == len(self.quorum):
+            self.inquiries = []  # the answer to them is my RELEASE
+            self.enter(out)
+
+    def _on_failed(self, member: int, out: Out) -> None:
+        self.lost.append(member)
+        self._give_back(out)
+
+    def _on_inquire(self, member: int, out: Out) -> None:
+        self.inquiries.append(member)
+        if self.lost:
+            self._give_back(out)
+
+    def _give_back(self, out: Out) -> None:
+        """Having lost somewhere, give up the locks that others want; each is then one more place where I lost."""
+        for member in self.inquiries:
+            self.locks.remove(member)
+            self.lost.append(member)
+            self._tell(member, Yield(self.number), out)
+        self.inquiries = []
+
+    # -- a member of quorums ---------------------------------------------------------------------------
+
+    def _on_request(self, src: int, number: int, out: Out) -> None:
+        self.highest = max(self.highest, number)
+        self.queue.append((number, src))
+        self.queue.sort()
+        self._serve(out)
+
+    def _on_yield(self, request: tuple[int, int], out: Out) -> None:
+        self.queue.append(request)
+        self.queue.sort()
+        self.told.append(request[1])
+        self._set_lock(None, out)
+        self._serve(out)
+
+    def _on_release(self, request: tuple[int, int], out: Out) -> None:
+        if request == self.locked_for:
+            self._set_lock(None, out)
+        else:
+            self._drop([waiting for waiting in self.queue if waiting == request])
+        self._serve(out)
+
+    def _drop(self, requests: list[tuple[int, int]]) -> None:
+        for request in requests:
+            self.queue.remove(request)
+            if request[1] in self.told:
+                self.told.remove(request[1])
+
+    def _set_lock(self, request: tuple[int, int] | None, out: Out) -> None:
+        self.locked_for = request
+        self.inquired = False
+        out.save()
+
+    def _serve(self, out: Out) -> None:
+        """Lock for the oldest request of a process that is not suspected; see to the others."""
+        waiting = [request for request in self.queue if request[1] not in self.suspected]
+        if waiting and self.locked_for is None:
+            oldest = waiting.pop(0)
+            self._drop([oldest])
+            self._set_lock(oldest, out)
+            self._tell(oldest[1], Locked(oldest[0]), out)
+        holder = self.locked_for
+        if not waiting or holder is None:
+            return
+        for request in waiting:
+            if request[1] not in self.told and (holder < request or waiting[0] < request):
+                self.told.append(request[1])
+                self._tell(request[1], Failed(request[0]), out)
+        if waiting[0] < holder and not self.inquired:
+            self.inquired = True
+            self._tell(holder[1], Inquire(holder[0]), out)
+
+    # -- failures --------------------------------------------------------------------------------------
+
+    def on_suspect(self, peer: int, out: Out) -> None:
+        self.suspected = sorted([*self.suspected, peer])
+        if self.frees and self.locked_for is not None and self.locked_for[1] == peer:
+            self._set_lock(None, out)
+        self._serve(out)
+        if self.phase == WAITING and peer in self.quorum:
+            self._ask_anew(out)
+        self._hear_myself(out)
+
+    def on_trust(self, peer: int, out: Out) -> None:
+        self.suspected = [other for other in self.suspected if other != peer]
+        self._serve(out)
+        if self.phase == WAITING and not self.quorum:
+            self._ask(out)
+        self._hear_myself(out)
+
+    def on_recover(self, out: Out) -> None:
+        if self.locked_for is not None and self.locked_for[1] == self.me:
+            self._set_lock(None, out)
+        number, process = self.locked_for or (0, 0)
+        out.broadcast(Recovered(number, process))
+
+    def _on_recovered(self, src: int, number: int, process: int, out: Out) -> None:
+        self._drop([request for request in self.queue if request[1] == src])
+        if self.locked_for is not None and self.locked_for[1] == src:
+            self._set_lock(None, out)
+        self._serve(out)
+        if number > 0 and process == self.me and not (self.phase == INSIDE and number == self.number):
+            self._tell(src, Release(number), out)
+        if self.phase == WAITING and src in self.quorum:
+            self._ask_anew(out)
+
+    # -- messages --------------------------------------------------------------------------------------
+
+    def _handle(self, src: int, msg: Message, out: Out) -> None:
+        if isinstance(msg, Request):
+            self._on_request(src, msg.number, out)
+        elif isinstance(msg, Locked) and msg.number <= self.highest:
+            if self._concerns(src, msg.number):
+                self._on_locked(src, out)
+            else:  # my RELEASE is on its way, or was lost when the member was down
+                self._tell(src, Release(msg.number), out)
+        elif isinstance(msg, Failed) and msg.number <= self.highest:
+            if self._concerns(src, msg.number):
+                self._on_failed(src, out)
+        elif isinstance(msg, Inquire) and msg.number <= self.highest:
+            if self._concerns(src, msg.number) and src in self.locks:
+                self._on_inquire(src, out)
+        elif isinstance(msg, Yield):
+            if self.locked_for == (msg.number, src):
+                self._on_yield((msg.number, src), out)
+        elif isinstance(msg, Release):
+            self._on_release((msg.number, src), out)
+        elif isinstance(msg, Recovered):
+            self._on_recovered(src, msg.number, msg.process, out)
+        else:
+            raise self.unexpected(src, msg)
+
+    def _concerns(self, member: int, number: int) -> bool:
+        """Is this about the request I wait with, or left over from an old one?"""
+        return self.phase == WAITING and number == self.number and member in self.quorum
