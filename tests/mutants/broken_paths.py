@@ -7,6 +7,7 @@ from mutant import killed
 from congenial.algorithms.token import helary_plouzeau_raynal as hpr
 from congenial.algorithms.token.helary_plouzeau_raynal import HelaryPlouzeauRaynal
 from congenial.algorithms.token.naimi_trehel import NOBODY, NaimiTrehel, Token
+from congenial.algorithms.token.naimi_trehel_recovery import CANDIDATE, Election, NaimiTrehelRecovery
 from congenial.kernel.node import IDLE
 from congenial.kernel.out import Out
 
@@ -115,3 +116,58 @@ class GivenAway(NaimiTrehel):
             self.father = origin
         else:
             super()._on_request(origin, out)
+
+
+# -- Naimi-Trehel with recovery ----------------------------------------------------------------------------
+
+
+@killed("safety", nodes=2, requests=1)
+class RecoveryTokenKept(NaimiTrehelRecovery):
+    """The token is sent on, and kept."""
+
+    def _pass_token(self, to: int, out: Out) -> None:
+        super()._pass_token(to, out)
+        self.holding = True
+
+
+@killed("safety", nodes=2, requests=1, crashes=1)
+class BackWithTheToken(NaimiTrehelRecovery):
+    """Process 0 comes back as it was in the beginning."""
+
+    def on_recover(self, out: Out) -> None:
+        pass
+
+
+@killed("safety", nodes=2, requests=1, losses=1)
+class SilentHolder(NaimiTrehelRecovery):
+    """Who holds the token does not say so."""
+
+    def _on_query(self, src: int, life: int, out: Out) -> None:
+        if not self.holding:
+            super()._on_query(src, life, out)
+
+
+@killed("safety", nodes=2, requests=1, crashes=1)
+class SameEra(NaimiTrehelRecovery):
+    """A new token begins no new era, so that its fences do not grow."""
+
+    def _make_token(self, out: Out) -> None:
+        self.era -= 1
+        super()._make_token(out)
+
+
+@killed("starvation", nodes=2, requests=1, crashes=1, recovery=False)
+class NobodyElected(NaimiTrehelRecovery):
+    """A candidate stands again and again."""
+
+    def _make_token(self, out: Out) -> None:
+        self._begin(CANDIDATE, Election(self.life), out)
+
+
+@killed("deadlock", nodes=3, requests=1, losses=1)
+class NotAskedAnew(NaimiTrehelRecovery):
+    """Who has found the token does not ask for it."""
+
+    def _start_over(self, father: int, era: int, out: Out) -> None:
+        self.father = father
+        self._know(era, out)

@@ -35,6 +35,7 @@ from congenial.algorithms.permission.singhal_dynamic import SinghalDynamic
 from congenial.algorithms.token.helary_plouzeau_raynal import HelaryPlouzeauRaynal
 from congenial.algorithms.token.mishra_srimani import MishraSrimani
 from congenial.algorithms.token.naimi_trehel import NaimiTrehel
+from congenial.algorithms.token.naimi_trehel_recovery import NaimiTrehelRecovery
 from congenial.algorithms.token.nishio_li_manning import NishioLiManning
 from congenial.algorithms.token.raymond_tree import RaymondTree
 from congenial.algorithms.token.suzuki_kasami import SuzukiKasami
@@ -52,6 +53,7 @@ ALGORITHMS: dict[str, type[Node]] = {
         HelaryPlouzeauRaynal,
         RaymondTree,
         NaimiTrehel,
+        NaimiTrehelRecovery,
         Lamport,
         RicartAgrawala,
         CarvalhoRoucairol,

@@ -5,8 +5,9 @@ last process that asked. A request travels from father to father up to the root,
 requester for its father, so that the requester becomes the root. The root hands it the token if that is idle, or else
 remembers it as its next. The nexts, from the holder on, are the queue; no process knows more of it than its own.
 
-Naimi & Trehel 1987; Naimi, Trehel & Arnold 1996; Velazquez 1993, section 4. Nothing is changed. Added: the token counts
-its entries, for the fence.
+Naimi & Trehel 1987; Naimi, Trehel & Arnold 1996; Velazquez 1993, section 4. Nothing is changed; the survey tells only
+of a root that is inside, but one that still waits for the token remembers its next just so. Added: the token counts its
+entries, for the fence.
 """
 
 from __future__ import annotations

@@ -1,0 +1,287 @@
+"""Naimi and Trehel's algorithm with their recovery: who has waited too long looks for its request, then for the token.
+
+A process that has waited for Twait presumes a failure and consults all others: am I your next? If one says so it waits
+on. If nobody does within Telec it queries: where is the token? The holder answers; whoever has no token remembers the
+query, in case the token is on its way there. With an answer the process asks the holder anew. Without one the token is
+lost, and the process stands as a candidate for making another. Of several candidates the smallest number wins, all
+others observe; an observer that hears nothing more stands itself. Who is elected makes a token and tells all: everyone
+takes it for its father, forgets its next, and asks anew if it waits.
+
+Naimi & Trehel 1988 and Velazquez 1993, section 4. One thing is mended: two processes can become each other's next, and
+would tell each other for ever that all is well (docs/errata.md); who was told so once queries instead of consulting.
+The rest is added, for a process that comes back, which the paper does not consider, and for a lost message:
+- Who comes back knows nothing, and begins with a query. Before there is an answer, to that query and not to one of its
+  former lives, or an election, it takes no request and no token, which may be an old one.
+- Tokens are numbered by eras. An election begins a new one, which all keep through crashes, and older tokens are thrown
+  away. A fence is the era, in its high bits, and the entries of the token.
+- A holder answers a candidate as it answers a query, so that one lost message does not make a second token.
+- A request that has gone round in a circle is dropped: who asks will find out. A token that comes to one that does not
+  want it, since it asked twice, goes to its next or rests there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final
+
+from mypy_extensions import mypyc_attr
+
+from congenial.algorithms.token import naimi_trehel
+from congenial.algorithms.token.naimi_trehel import NOBODY, NaimiTrehel, Request, Token
+from congenial.kernel.errors import ConfigError
+from congenial.kernel.message import Message
+from congenial.kernel.node import IDLE, WAITING
+from congenial.kernel.out import Out
+from congenial.kernel.problem import Groups
+from congenial.kernel.spec import Option, Spec
+
+
+def build_time(text: str, n: int) -> float:
+    try:
+        time = float(text)
+    except ValueError:
+        raise ConfigError(f"a time-out must be a number, not {text!r}") from None
+    if not 0 < time < float("inf"):
+        raise ConfigError(f"a time-out must be above 0, not {text}")
+    return time
+
+
+SPEC = replace(
+    naimi_trehel.SPEC,
+    name="naimi-trehel-recovery",
+    title="Naimi-Trehel, recovery",
+    reference="Naimi & Trehel 1988; Velazquez 1993, section 4",
+    patient=True,
+    faults="a crash or a lost message at a time",
+    options=(
+        Option("wait", "2000", "time to wait for the token before a failure is presumed (Twait)", build_time),
+        Option("answer", "200", "time within which any question is answered (Telec)", build_time),
+    ),
+    symmetry=None,
+    flaws=(
+        "an answer that takes longer than Telec: two tokens",
+        "several messages lost, or several processes down, at once: two tokens, or a fence that does not grow",
+    ),
+)
+
+ALARM: Final = 0
+ERA: Final = 32  # bits of a fence that count entries; those above count eras
+
+# stages
+CALM: Final = 0
+CONSULTING: Final = 1
+QUERYING: Final = 2
+CANDIDATE: Final = 3
+OBSERVING: Final = 4
+
+
+@dataclass(frozen=True)
+class Consult(Message):
+    """Am I your next?"""
+
+
+@dataclass(frozen=True)
+class Queued(Message):
+    """You are."""
+
+
+@dataclass(frozen=True)
+class Query(Message):
+    """Where is the token?"""
+
+    life: int  # of who asks; an answer that waited while it was down is none
+
+
+@dataclass(frozen=True)
+class Present(Message):
+    """Here it is, or was a moment ago."""
+
+    era: int
+    life: int
+
+
+@dataclass(frozen=True)
+class Election(Message):
+    """I am a candidate."""
+
+    life: int
+
+
+@dataclass(frozen=True)
+class Elected(Message):
+    """I have made a token."""
+
+    era: int
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class NaimiTrehelRecovery(NaimiTrehel):
+    spec: ClassVar[Spec] = SPEC
+    durable: ClassVar[tuple[str, ...]] = ("era", "life")
+
+    def __init__(self, me: int, n: int, wait: float, answer: float) -> None:
+        super().__init__(me, n)
+        self.wait_time = wait  #                                                  Twait
+        self.answer_time = answer  #                                              Telec
+        self.stage = CALM
+        self.queued = False  # I was told so
+        self.awaiting: dict[int, int] = {}  # who has asked me where the token is, and in which of its lives
+        self.era = 0  # how many tokens have been made
+        self.life = 0  # how often I have come back
+        self.astray = False  # I have come back, and know nothing yet
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        if self.holding:
+            self._enter(out)
+        elif self.stage == CALM:
+            self._ask(out)
+
+    def release(self, out: Out) -> None:
+        self.leave()
+        if self.holding:
+            self._pass_on(out)
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        if isinstance(msg, Request):
+            self._on_request(msg.origin, out)
+        elif isinstance(msg, Token):
+            self._on_token(src, msg, out)
+        elif isinstance(msg, Consult):
+            if self.next == src and self.phase != IDLE:
+                out.send(src, Queued())
+        elif isinstance(msg, Queued):
+            self._on_queued(out)
+        elif isinstance(msg, Query):
+            self._on_query(src, msg.life, out)
+        elif isinstance(msg, Present):
+            self._on_present(src, msg, out)
+        elif isinstance(msg, Election):
+            self._on_election(src, msg.life, out)
+        elif isinstance(msg, Elected):
+            self._on_elected(src, msg.era, out)
+        else:
+            raise self.unexpected(src, msg)
+
+    def on_timer(self, timer: int, out: Out) -> None:
+        if self.stage == CALM and not self.queued:
+            self._begin(CONSULTING, Consult(), out)
+        elif self.stage == CALM or self.stage == CONSULTING:
+            self._begin(QUERYING, Query(self.life), out)
+        elif self.stage == CANDIDATE:
+            self._make_token(out)
+        else:
+            self._begin(CANDIDATE, Election(self.life), out)
+
+    def on_recover(self, out: Out) -> None:
+        self.holding = False
+        self.father = self.me
+        self.astray = True
+        self.life += 1
+        out.save()
+        self._begin(QUERYING, Query(self.life), out)
+
+    # -- requests and the token ------------------------------------------------------------------------
+
+    def _ask(self, out: Out) -> None:
+        self.queued = False
+        if self.father != self.me:  # else I have asked twice: one of the two is still on its way
+            super()._ask(out)
+        out.set_timer(ALARM, self.wait_time)
+
+    def _on_request(self, origin: int, out: Out) -> None:
+        if origin == self.me or self.astray:
+            return  # it has gone round in a circle, or leads nowhere; who asks will find out
+        if self.holding and self.next == NOBODY and self.phase == IDLE:
+            self._pass_token(origin, out)
+        elif self.father == self.me or (self.holding and self.next == NOBODY):
+            self.next = origin
+        elif self.father != origin:
+            out.send(self.father, Request(origin))
+        self.father = origin
+
+    def _on_token(self, src: int, token: Token, out: Out) -> None:
+        if self.astray or self.holding or token.entries >> ERA < self.era:
+            return
+        self.holding = True
+        self.entries = token.entries
+        self._know(token.entries >> ERA, out)
+        for process in sorted(self.awaiting):
+            out.send(process, Present(self.era, self.awaiting[process]))
+        self.awaiting.clear()
+        if self.phase == WAITING:
+            self._enter(out)
+        elif self.phase == IDLE:
+            self._pass_on(out)
+
+    def _pass_on(self, out: Out) -> None:
+        """To the next; without one the token rests here, and here is the root."""
+        if self.next == NOBODY:
+            self.father = self.me
+        else:
+            self._pass_token(self.next, out)
+            self.next = NOBODY
+
+    # -- recovery --------------------------------------------------------------------------------------
+
+    def _begin(self, stage: int, question: Message, out: Out) -> None:
+        self.stage = stage
+        out.broadcast(question)
+        out.set_timer(ALARM, self.answer_time)
+
+    def _on_queued(self, out: Out) -> None:
+        if self.stage == CONSULTING:
+            self.stage = CALM
+            self.queued = True
+            out.set_timer(ALARM, self.wait_time)
+
+    def _on_query(self, src: int, life: int, out: Out) -> None:
+        if self.holding:
+            out.send(src, Present(self.era, life))
+        else:
+            self.awaiting[src] = life
+
+    def _on_present(self, src: int, answer: Present, out: Out) -> None:
+        looking = self.stage != CALM and self.stage != CONSULTING
+        if looking and answer.life == self.life and answer.era >= self.era:
+            self._start_over(src, answer.era, out)
+
+    def _on_election(self, src: int, life: int, out: Out) -> None:
+        self._on_query(src, life, out)
+        if not self.holding and not (self.stage == CANDIDATE and self.me < src):
+            self.stage = OBSERVING
+            out.set_timer(ALARM, 2 * self.answer_time)  # the candidate needs one
+
+    def _make_token(self, out: Out) -> None:
+        """I am elected."""
+        self.holding = True
+        self.father = self.me
+        self.next = NOBODY
+        self.awaiting.clear()
+        self._know(self.era + 1, out)
+        self.entries = self.era << ERA
+        out.broadcast(Elected(self.era))
+        if self.phase == WAITING:
+            self._enter(out)
+
+    def _on_elected(self, src: int, era: int, out: Out) -> None:
+        if era > self.era:  # else it has waited while I was down
+            self.holding = False
+            self.awaiting.clear()
+            self._start_over(src, era, out)
+
+    def _start_over(self, father: int, era: int, out: Out) -> None:
+        self.father = father
+        self.next = NOBODY
+        self._know(era, out)
+        if self.phase == WAITING:
+            self._ask(out)
+
+    def _know(self, era: int, out: Out) -> None:
+        """All is well, in this era."""
+        self.stage = CALM
+        self.astray = False
+        out.cancel_timer(ALARM)
+        if era > self.era:
+            self.era = era
+            out.save()
