@@ -34,10 +34,14 @@ from congenial.algorithms.permission.sanders import Sanders
 from congenial.algorithms.permission.singhal_dynamic import SinghalDynamic
 from congenial.algorithms.token.helary_plouzeau_raynal import HelaryPlouzeauRaynal
 from congenial.algorithms.token.mishra_srimani import MishraSrimani
+from congenial.algorithms.token.mizuno_neilsen_rao import MizunoNeilsenRao
 from congenial.algorithms.token.naimi_trehel import NaimiTrehel
 from congenial.algorithms.token.naimi_trehel_recovery import NaimiTrehelRecovery
+from congenial.algorithms.token.neilsen_mizuno import NeilsenMizuno
 from congenial.algorithms.token.nishio_li_manning import NishioLiManning
 from congenial.algorithms.token.raymond_tree import RaymondTree
+from congenial.algorithms.token.ricart_agrawala_token import RicartAgrawalaToken
+from congenial.algorithms.token.singhal_heuristic import SinghalHeuristic
 from congenial.algorithms.token.suzuki_kasami import SuzukiKasami
 from congenial.algorithms.token.suzuki_kasami_bounded import SuzukiKasamiBounded
 from congenial.kernel.errors import ConfigError
@@ -46,13 +50,17 @@ from congenial.kernel.node import Node
 ALGORITHMS: dict[str, type[Node]] = {
     algorithm.spec.name: algorithm
     for algorithm in (
+        RicartAgrawalaToken,
         SuzukiKasami,
         SuzukiKasamiBounded,
-        MishraSrimani,
-        NishioLiManning,
+        MizunoNeilsenRao,
+        NeilsenMizuno,
         HelaryPlouzeauRaynal,
         RaymondTree,
+        SinghalHeuristic,
         NaimiTrehel,
+        MishraSrimani,
+        NishioLiManning,
         NaimiTrehelRecovery,
         Lamport,
         RicartAgrawala,
