@@ -1,21 +1,21 @@
 """Mizuno, Neilsen and Rao's algorithm: ask a quorum for the token; who gets it tells another quorum.
 
 Suzuki and Kasami's token, with its queue, but a request goes only to the members of the asker's request set, and who
-receives the token tells the members of its acquired set. The sets are a quorum agreement: every request set meets every
-acquired set, so some process hears both of the request and of the holder, and passes the request on. If everyone is
-asked and nobody told, the algorithm is Suzuki and Kasami's.
+receives the token tells the members of its acquired set. The sets are a quorum agreement: every request set meets
+every acquired set, so some process hears both of the request and of the holder, and passes the request on. If everyone
+is asked and nobody told, the algorithm is Suzuki and Kasami's.
 
 Mizuno, Neilsen & Rao 1991; Velazquez 1993, section 4, which leaves open when requests are passed on. Here a process
 does so when it knows of a holder and of a request that the token did not know of when that one got it, whichever it
-heard of first, and only once per holder: the request that it has passed on will make the holder send the token away, and
-then it is the next holder's turn to be told. So every ACQUIRED is answered once at most, and with r others in a request
-set and a in an acquired set an entry costs r + 2a + 1 messages at most. That gives both bounds of the survey: 3q + 1 in a
-projective plane of order q, about 3 sqrt(n), and 2 sqrt(2) sqrt(n) - 2 in a grid twice as high as wide.
+heard of first, and only once per holder: the request that it has passed on will make the holder send the token away,
+and then it is the next holder's turn to be told. So every ACQUIRED is answered once at most, and with r others in a
+request set and a in an acquired set an entry costs r + 2a + 1 messages at most. That gives both bounds of the survey:
+3q + 1 in a projective plane of order q, about 3 sqrt(n), and 2 sqrt(2) sqrt(n) - 2 in a grid twice as high as wide.
 
-Changed: LN, the numbers in the token, counts a request when it gets into the queue, not when it has been served, for then
-it need not be passed on any more. What is passed on is not the whole array RN, but what is above LN in it. ACQUIRED
-carries the number of the entry, to tell a later holder from an earlier one, since channels need not keep the order of
-messages; that number is the fence.
+Changed: LN, the numbers in the token, counts a request when it gets into the queue, not when it has been served, for
+then it need not be passed on any more. What is passed on is not the whole array RN, but what is above LN in it.
+ACQUIRED carries the number of the entry, to tell a later holder from an earlier one, since channels need not keep the
+order of messages; that number is the fence.
 """
 
 from __future__ import annotations
@@ -42,9 +42,7 @@ SPEC = Spec(
     size="2n",
     waiting=Law("0", "3"),
     sync_delay=Law("1"),
-    options=(
-        Option("agreement", "grid", "grid, plane, tree or everyone", build_agreement, choices=tuple(AGREEMENTS)),
-    ),
+    options=(Option("agreement", "grid", "grid, plane, tree or everyone", build_agreement, choices=tuple(AGREEMENTS)),),
 )
 
 NOBODY: Final = -1

@@ -1,14 +1,14 @@
 """Neilsen and Mizuno's algorithm: requests walk a tree to whoever asked last, and the queue is in nobody's memory.
 
-The processes form a tree and send requests to their neighbours only. The edges point to the sink, the process that asked
-last. A request walks along them and turns each one round behind it, so that they then point to the process it comes
-from, which is the new sink. The old sink is the one to be served before it: it remembers the new one as the next. The
-token goes straight to the next, not along the tree. So every process knows one process at most that waits for it, and
-all these together are the queue.
+The processes form a tree and send requests to their neighbours only. The edges point to the sink, the process that
+asked last. A request walks along them and turns each one round behind it, so that they then point to the process it
+comes from, which is the new sink. The old sink is the one to be served before it: it remembers the new one as the
+next. The token goes straight to the next, not along the tree. So every process knows one process at most that waits
+for it, and all these together are the queue.
 
 Neilsen & Mizuno 1991; Velazquez 1993, section 4. Nothing is changed. "The last neighbour from which a request was
-received" is oneself in a sink, where the paper has 0, and a request does not name the neighbour that it comes from, since
-that is its sender. Added: the token counts its entries, for the fence.
+received" is oneself in a sink, where the paper has 0, and a request does not name the neighbour that it comes from,
+since that is its sender. Added: the token counts its entries, for the fence.
 """
 
 from __future__ import annotations

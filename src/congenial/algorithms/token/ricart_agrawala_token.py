@@ -2,13 +2,14 @@
 
 A process numbers its requests and sends them to all others. The token carries, for every process, the number of its
 last request that was granted. A holder that leaves looks round the circle, beginning behind itself, for the first
-process it knows a higher number of, and sends it the token. So nobody is passed over twice, though requests are not
-served in the order in which they were made. An idle token stays where it is, and its holder enters without a message.
+process it knows a higher number of, and sends it the token. So requests are not served in the order in which they were
+made, but nobody is passed over whose request has reached everyone. An idle token stays where it is, and its holder
+enters without a message.
 
-Ricart & Agrawala 1983; Velazquez 1993, section 4. There an idle holder that receives a request sends the token to whoever
-it came from. Channels need not keep the order of messages, so the request may be an old one, granted long ago, and its
-sender would get a token that it has not asked for: like the original we look whether the request is still ungranted.
-Added: the token counts its entries, for the fence.
+Ricart & Agrawala 1983; Velazquez 1993, section 4. There an idle holder that receives a request sends the token to
+whoever it came from. Channels need not keep the order of messages, so the request may be an old one, granted long ago,
+and its sender would get a token that it has not asked for: like the original we look whether the request is still
+ungranted. Added: the token counts its entries, for the fence.
 """
 
 from __future__ import annotations

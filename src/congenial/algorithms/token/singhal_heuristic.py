@@ -2,24 +2,24 @@
 
 Everybody keeps the state (requesting or not) and the latest request number it knows of every process, and so does the
 token. Who wants the token asks the processes that it believes to be requesting: one of them has it, or will get it. If
-one that is asked is requesting itself, and had not known that the other is, it asks the other in turn, for that one may
-get the token first. A holder that leaves merges its vectors with the token's: of each process the entry with the higher
-number is the later one, and in a tie the token's. Then it sends the token to the requesting process with the lowest
-number; among equals, to the nearest in the circle.
+one that is asked is requesting itself, and had not known that the other is, it asks the other in turn, for that one
+may get the token first. A holder that leaves merges its vectors with the token's: of each process the entry with the
+higher number is the later one, and in a tie the token's. Then it sends the token to the requesting process with the
+lowest number; among equals, to the nearest in the circle.
 
 The vectors begin as a staircase: process i believes all below it to be requesting, and 0 has the token. So of any two
-processes one asks the other, and that stays so: who has had the token believes nobody to be requesting, while all others
-go on believing it of the processes that have had the token since they had.
+processes one asks the other, and that stays so: who has had the token believes nobody to be requesting, while all
+others go on believing it of the processes that have had the token since they had.
 
-Singhal 1989; Velazquez 1993, section 4. The survey has no start, which we have from the original. Two things are wrong
-there (docs/errata.md). Outdated requests are simply discarded. But who receives one has learned from the token of a
-request that had not reached it yet; the other has had the token meanwhile, believes nobody to be requesting, and will
-never ask this one, though it may have the token by now: deadlock. So an outdated request is answered with one's own
-latest, unless the other has been sent that already. Every request still goes to a process once at most, and an entry
-costs n messages at most. And the rule by which the token is granted does not, as the survey says, prevent "a node from
-obtaining the token twice while some other node is waiting for it": who has asked seldom has low numbers, and goes first
-until it has asked as often as the other. Nobody starves, since numbers grow. Added: the token counts its entries, for
-the fence.
+Singhal 1989; Velazquez 1993, section 4. The survey leaves out the start; we know it from other accounts of the
+original (Singhal & Shivaratri 1994). Two things are wrong (docs/errata.md). Outdated requests are simply discarded.
+But who receives one has learned from the token of a request that had not reached it yet; the other has had the token
+meanwhile, believes nobody to be requesting, and will never ask this one, though it may have the token by now:
+deadlock. So an outdated request is answered with one's own latest, unless the other has been sent that already. Every
+request still goes to a process once at most, and an entry costs n messages at most. And the rule by which the token is
+granted does not, as the survey says, prevent "a node from obtaining the token twice while some other node is waiting
+for it": who has asked seldom has low numbers, and goes first until it has asked as often as the other. Nobody starves,
+since numbers grow. Added: the token counts its entries, for the fence.
 """
 
 from __future__ import annotations

@@ -37,17 +37,19 @@ class Agreement:
         self.acquired: list[Members] = [tuple(sorted(members)) for members in acquired]
         if len(self.requests) != len(self.acquired):
             raise ConfigError(f"{name}: {len(self.requests)} request sets, but {len(self.acquired)} acquired sets")
-        some_requests, some_acquired = distinct(self.requests), distinct(self.acquired)
-        self._verify(some_requests, some_acquired, minimal)
+        asked, told = distinct(self.requests), distinct(self.acquired)
+        asking = memberships(name, asked, len(self.requests))
+        telling = memberships(name, told, len(self.requests))
+        self._verify(asked, told, telling, minimal)
         if minimal:
-            self._verify(some_acquired, some_requests, minimal)
+            self._verify(told, asked, asking, minimal)
 
-    def _verify(self, sets: list[Members], others: list[Members], minimal: bool) -> None:
+    def _verify(self, sets: list[Members], others: list[Members], containing: list[int], minimal: bool) -> None:
         """Each of `sets` meets each of `others`, and, if it is to be minimal, needs every member for that.
 
-        As with quorums, sets of sets are bit masks: one OR per member, not one test per pair.
+        As with quorums, sets of sets are bit masks: one OR per member, not one test per pair. `containing` are those of
+        the others that a process is a member of.
         """
-        containing = memberships(self.name, others, len(self.requests))
         everything = (1 << len(others)) - 1
         for members in sets:
             met = 0
@@ -58,7 +60,9 @@ class Agreement:
             missed = everything & ~met
             if missed:
                 lonely = others[missed.bit_length() - 1]
-                raise ConfigError(f"{self.name} is no quorum agreement: {members} and {lonely} have no member in common")
+                raise ConfigError(
+                    f"{self.name} is no quorum agreement: {members} and {lonely} have no member in common"
+                )
             if minimal:
                 for member in members:
                     if not containing[member] & ~met_twice:
@@ -91,9 +95,9 @@ def largest(sets: list[Members]) -> int:
 def grid(n: int) -> Agreement:
     """The columns and rows of a grid that is about twice as high as wide.
 
-    A process tells r-1 others that it asks and a-1 that it has the token, and each of these may answer: r + 2a is least,
-    for n = r*a, where r = 2a. Row and column have one member in common. In a last row that is short the missing places
-    are filled from the row before.
+    A process tells r-1 others that it asks and a-1 that it has the token, and each of these may answer: r + 2a is
+    least, for n = r*a, where r = 2a. Row and column have one member in common. In a last row that is short the missing
+    places are filled from the row before.
     """
     width = max(1, round(sqrt(n / 2)))
     columns = [tuple(range(column, n, width)) for column in range(width)]
