@@ -19,6 +19,7 @@ INTERPRETED = (  # run once per run, not per event
     "sim/scenario.py",
     "sim/result.py",
     "sim/simulate.py",
+    "sim/detection.py",
     "sim/hops.py",
     "check/check.py",
     "check/cases.py",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -129,3 +130,41 @@ def test_a_full_link_holds_back_new_work_until_it_drains() -> None:
             assert host.serving
 
     asyncio.run(story())
+
+
+def test_a_peer_that_was_only_slow_is_given_more_time() -> None:
+    async def story() -> None:
+        brief = replace(QUICK, suspect_after=0.25, heartbeat=0.05)
+        async with cabled_clusters(2, algorithm="ricart-agrawala", timing=brief) as (members, cables):
+            link = members[0]._host.links[0]
+            allowed = []
+            for _ in range(2):
+                allowed.append(link.patience.allowed)
+                cables[1].down = True
+                cables[1].cut()
+                await until(lambda: link.away)
+                assert members[0]._host.status()["links"][link.name]["patience"] == allowed[-1]
+                cables[1].down = False
+                await until(lambda: not link.away)
+            allowed.append(link.patience.allowed)
+            assert allowed == [0.25, 0.375, 0.5]
+
+    asyncio.run(story())
+
+
+def test_a_peer_that_left_was_not_misjudged() -> None:
+    async def story() -> None:
+        async with cabled_clusters(2, algorithm="ricart-agrawala", timing=QUICK) as (members, _):
+            link = members[0]._host.links[0]
+            await members[1].close()
+            await until(lambda: link.away)
+            assert not link.misjudged
+            assert link.patience.allowed == QUICK.suspect_after
+
+    asyncio.run(story())
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():
+            await asyncio.sleep(0.01)

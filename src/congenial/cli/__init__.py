@@ -21,7 +21,7 @@ import typer
 from congenial.kernel.errors import ConfigError, CongenialError
 
 SUBCOMMANDS = (
-    "list", "sim", "compare", "check", "fuzz", "replay", "sweep", "reproduce",
+    "list", "sim", "compare", "check", "fuzz", "replay", "sweep", "reproduce", "detector",
     "node", "lock", "status", "certs", "demo",
 )  # fmt: skip
 

@@ -81,6 +81,15 @@ def parameters(
             metavar="P,..|P,..@FROM[-TO]", help="The network splits; or RATE/DURATION.", rich_help_panel=FAULTS
         ),
     ] = None,
+    suspect: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="P@FROM[-TO]", help="All falsely suspect process P; or RATE/DURATION.", rich_help_panel=FAULTS
+        ),
+    ] = None,
+    detector: Annotated[
+        str, typer.Option(metavar="heartbeat:PERIOD,TIMEOUT", help="Watch for silence.", rich_help_panel=FAULTS)
+    ] = "",
     detection: Annotated[
         float | None, typer.Option(help="Time until a crash is known to the others.", rich_help_panel=FAULTS)
     ] = None,
@@ -99,6 +108,7 @@ def parameters(
         "load": load, "delay": delay, "bandwidth": bandwidth, "fifo": fifo, "warmup": warmup, "until": until,
         "loss": tuple(loss or ()), "duplicate": tuple(duplicate or ()), "reorder": tuple(reorder or ()),
         "crash": tuple(crash or ()), "pause": tuple(pause or ()), "partition": tuple(partition or ()),
+        "suspect": tuple(suspect or ()), "detector": detector,
         "detection": -1.0 if detection is None else detection, "options": options,
     }  # fmt: skip
 

@@ -24,7 +24,8 @@ from congenial.sim.simulate import run_once
 Value = int | float | str | bool
 """A parameter's value: what JSON and TOML can hold as well."""
 
-MISHAPS = ("loss", "duplicate", "reorder", "crash", "pause", "partition")  # several in one text, separated by spaces
+# several in one text, separated by spaces
+MISHAPS = ("loss", "duplicate", "reorder", "crash", "pause", "partition", "suspect")
 RUNNABLE = ("kernel", "problems", "parts", "algorithms", "transform", "sim")  # what the numbers depend on
 
 

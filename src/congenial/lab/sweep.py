@@ -70,6 +70,8 @@ PARAMETERS: dict[str, str] = {
     "crash": "crashes",
     "pause": "pauses",
     "partition": "partitions",
+    "suspect": "false suspicions",
+    "detector": "failure detector",
     "detection": "time until crashes are noticed",
 }
 """What can be varied or fixed: the parameters of `Scenario`, and how they are called on axes."""

@@ -70,7 +70,7 @@ class Timing:
     """In seconds."""
 
     heartbeat: float = 0.5  # a sign of life, at least so often
-    suspect_after: float = 3.0  # silence after which a peer is taken to be away
+    suspect_after: float = 3.0  # silence after which a peer is taken to be away; longer after mistakes
     gather: float = 30.0  # how long the members may take to come together
     reconnect: float = 0.05  # pause before a connection is tried again; doubles, up to `reconnect_most`
     reconnect_most: float = 1.0

@@ -192,7 +192,7 @@ class Host:
                 if link.heard:
                     link.heard = False
                     link.heard_at = now
-                elif now - link.heard_at > timing.suspect_after:
+                elif now - link.heard_at > link.patience.allowed:
                     self._silent(link)
             self._fail_hopeless(now)
             self._nudge(now)
@@ -431,6 +431,9 @@ class Host:
         """A peer that was away gives a sign of life."""
         link.away = False
         link.heard_at = self.now()
+        if link.misjudged:
+            link.misjudged = False
+            link.patience.was_wrong()
         log(logging.INFO, "peer.back", node=self.name, peer=link.name)
         self._tell_nodes(link, suspect=False)
 
@@ -482,6 +485,7 @@ class Host:
     def _suspect(self, link: Link, why: str) -> None:
         if not link.away:
             link.away = True
+            link.misjudged = why == "silent"
             log(
                 logging.INFO if why == "left" else logging.WARNING, "peer.away", node=self.name, peer=link.name, why=why
             )
@@ -559,6 +563,7 @@ class Host:
                     "state": "away" if link.away else "up" if link.connection is not None else "down",
                     "refusal": link.refusal,
                     "silent_for": round(now - link.heard_at, 3),
+                    "patience": round(link.patience.allowed, 3),
                     "sent": link.sent,
                     "received": link.received,
                     "unacknowledged": link.sent - link.acked,

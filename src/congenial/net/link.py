@@ -36,12 +36,14 @@ from congenial.net.codec import (
 )
 from congenial.net.errors import ProtocolError
 from congenial.net.logs import log
+from congenial.parts.detectors import Patience
 
 if TYPE_CHECKING:
     from congenial.net.host import Host
 
 FULL = 10_000  # messages not acknowledged, above which no new work is begun
 ACK_EVERY = 64  # messages received, or with the host's next tick
+MOST_PATIENT = 4  # times the configured patience, after many mistakes about a peer
 HANDSHAKE = 5.0  # seconds in which a connection must say who it is
 
 
@@ -57,6 +59,9 @@ class Link:
         self.refusal = ""  # why the peer and we do not talk
         self.heard = False  # it has given a sign of life since the last tick
         self.heard_at = host.now()  # the last tick at which it had
+        patience = host.config.timing.suspect_after
+        self.patience = Patience(patience, patience / 2, MOST_PATIENT * patience)  # with its silence
+        self.misjudged = False  # it is away for its silence alone: should it speak again, that was a mistake
         self.away = False  # it has been silent for too long, has left, or is not the one we knew
         self.changed_at = self.heard_at  # when `away` last changed
         self.connections = 0

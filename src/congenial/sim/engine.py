@@ -52,6 +52,8 @@ PAUSED: Final = 2
 
 KEPT: Final = -1  # in place of an event's number: it has come, and waits for a paused process to go on
 
+ENDS: Final = {"crash": "recover", "pause": "resume", "suspect": "trust"}  # what ends what
+
 PATIENCE: Final = 100_000  # timers that may run out in a row before a run is called stuck
 PROGRESS_EVERY: Final = 0xFFFF
 
@@ -140,7 +142,8 @@ class Engine(Out):
         self.returns_pending: i64 = 0  # processes that will recover or resume
         self.sides: list[list[int]] = []  # for every partition in force, the side of each process
         self.kept: list[list[i64]] = [[] for _ in range(n)] if faults.pauses else []  # events for paused processes
-        detecting = faults.detection >= 0.0
+        detecting = faults.detection >= 0.0 or bool(faults.suspicions)
+        self.slandered: list[int] = [0] * n  # how many false suspicions of each process are in force
         self.announced: list[bool] = [False] * n  # does the failure detector say that the process is away?
         self.suspects: list[set[int]] = [set() for _ in range(n)] if detecting else []  # of each process
         if faults.any:
@@ -481,11 +484,15 @@ class Engine(Out):
             for mishap in mishaps:
                 self._at(mishap.start, name, mishap)
                 self._at(mishap.end, f"end of {name}", mishap)
-        for name, outages in (("crash", self.faults.crashes), ("pause", self.faults.pauses)):
+        for name, outages in (
+            ("crash", self.faults.crashes),
+            ("pause", self.faults.pauses),
+            ("suspect", self.faults.suspicions),
+        ):
             for outage in outages:
                 if isinstance(outage, Outage):
                     self._at(outage.start, name, outage.process)
-                    self._at(outage.end, "recover" if name == "crash" else "resume", outage.process)
+                    self._at(outage.end, ENDS[name], outage.process)
                 else:
                     self.random_faults.append((name, outage))
                     for process in range(self.n):
@@ -526,7 +533,7 @@ class Engine(Out):
             self._at(end, "heal", side)
         elif self.status[process] == UP:
             self._change((name, process))
-            self._at(end, "recover" if name == "crash" else "resume", process)
+            self._at(end, ENDS[name], process)
         self._strike_later(index, process)
 
     def _change(self, change: tuple[str, object]) -> None:
@@ -546,6 +553,11 @@ class Engine(Out):
             elif name == "pause" and status == UP:
                 self.status[value] = PAUSED
                 self._note(tr.PAUSE, value)
+            elif name == "suspect" or name == "trust":
+                self.slandered[value] += 1 if name == "suspect" else -1
+                for process in range(self.n):
+                    if process != value:
+                        self._inform_one(process, value)
             elif name == "recover" or name == "resume":
                 self.returns_pending -= 1
                 if name == "recover" and status == DOWN:
@@ -643,21 +655,21 @@ class Engine(Out):
             self.queue.push(self.now + self.faults.detection, INFORM | process)
 
     def _inform(self, peer: i64) -> None:
-        """A perfect failure detector: all who are up learn of a crash or a recovery, if it still stands. Who has
-        recovered learns who is away."""
+        """A failure detector, perfect but for scripted mistakes: all who are up learn of a crash or a recovery, if it
+        still stands. Who has recovered learns who is away."""
         gone = self.status[peer] == DOWN
         self.announced[peer] = gone
         for process in range(self.n):
             if process != peer:
                 self._inform_one(process, peer)
-                if not gone and self.announced[process]:
+                if not gone and (self.announced[process] or self.slandered[process] > 0):
                     self._inform_one(peer, process)
 
     def _inform_one(self, process: i64, peer: i64) -> None:
         if self.status[process] == PAUSED:
             self.kept[process].append(INFORM | peer)
             return
-        gone = self.announced[peer] and self.status[peer] == DOWN
+        gone = self.slandered[peer] > 0 or (self.announced[peer] and self.status[peer] == DOWN)
         suspects = self.suspects[process]
         if self.status[process] == DOWN or gone == (peer in suspects):
             return

@@ -63,12 +63,14 @@ class Faults:
     crashes: tuple[Outage | RandomOutages, ...] = ()
     pauses: tuple[Outage | RandomOutages, ...] = ()
     partitions: tuple[Partition | RandomPartitions, ...] = ()
+    suspicions: tuple[Outage | RandomOutages, ...] = ()  # false ones: all others believe that the process is away
     detection: float = -1.0  # time from a crash or recovery until the others are told; negative: never
     any: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        scripted = (self.loss, self.duplication, self.reordering, self.crashes, self.pauses, self.partitions)
-        object.__setattr__(self, "any", any([bool(part) for part in scripted]))
+        rates = (self.loss, self.duplication, self.reordering)
+        scripts = (self.crashes, self.pauses, self.partitions, self.suspicions)
+        object.__setattr__(self, "any", any([bool(part) for part in (*rates, *scripts)]))
 
 
 NO_FAULTS = Faults()

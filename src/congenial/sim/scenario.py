@@ -10,6 +10,7 @@ from congenial.algorithms.system import System
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import Node
 from congenial.kernel.trace import Trace
+from congenial.parts.detectors import parse_heartbeats
 from congenial.sim.chance import Constant, Distribution, parse_distribution
 from congenial.sim.engine import MOST_PROCESSES, Engine
 from congenial.sim.faults import (
@@ -21,6 +22,7 @@ from congenial.sim.faults import (
     parse_partition,
 )
 from congenial.sim.workload import ClosedLoop, GroupChoice, Recorded, Turns, Workload
+from congenial.transform.monitored import monitored
 
 Number = float | str
 """A mean, or a distribution as users write it: 'uniform:5,15'."""
@@ -53,6 +55,8 @@ class Scenario:
     crash: tuple[str, ...] = ()
     pause: tuple[str, ...] = ()
     partition: tuple[str, ...] = ()
+    suspect: tuple[str, ...] = ()
+    detector: str = ""
     detection: float = -1.0
     options: dict[str, str] = field(default_factory=dict)
 
@@ -70,7 +74,10 @@ class Scenario:
             raise ConfigError(f"--until {self.until:g} comes before the warm-up is over (--warmup {self.warmup:g})")
 
     def system(self) -> System:
-        return System(find_algorithm(self.algorithm), self.nodes, self.settings())
+        algorithm = find_algorithm(self.algorithm)
+        if self.detector:
+            algorithm = monitored(algorithm, *parse_heartbeats(self.detector))
+        return System(algorithm, self.nodes, self.settings())
 
     def settings(self) -> dict[str, str]:
         """The algorithm's options. One that must know how many groups there are is told, unless `options` do."""
@@ -90,6 +97,7 @@ class Scenario:
             crashes=tuple([parse_outage(text, "crash", n) for text in self.crash]),
             pauses=tuple([parse_outage(text, "pause", n) for text in self.pause]),
             partitions=tuple([parse_partition(text, n) for text in self.partition]),
+            suspicions=tuple([parse_outage(text, "suspect", n) for text in self.suspect]),
             detection=self.detection,
         )
         return faults if faults.any else NO_FAULTS
