@@ -177,6 +177,16 @@ def test_who_hears_of_a_return_forgets_releases_and_asks_anew() -> None:
     ]
 
 
+def test_a_new_request_takes_the_place_of_an_old_one() -> None:
+    """The RELEASE of the old one was lost when the member was down."""
+    member = process(0)
+    receive(member, 3, Request(1))
+    receive(member, 4, Request(2))
+    assert receive(member, 3, Request(3)) == ["Locked(number=2) to 4", "Failed(number=3) to 3"]
+    assert receive(member, 4, Request(4)) == ["Locked(number=3) to 3", "Failed(number=4) to 4"]
+    assert member.queue == [(4, 4)]
+
+
 # -- what cannot be ----------------------------------------------------------------------------------------
 
 

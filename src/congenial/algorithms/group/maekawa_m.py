@@ -126,9 +126,9 @@ class SharedLocks(Loopback):
         # as a member of quorums
         self.held = 0  # the group I am locked for,
         self.holders: list[tuple[int, int]] = []  # the requests: (number, process)
-        self.inquired: list[int] = []  # and the processes I have asked for my lock back
+        self.inquired: set[int] = set()  # and the processes I have asked for my lock back
         self.queue: list[tuple[int, int, int]] = []  # requests that wait: (number, process, group), oldest first
-        self.told: list[int] = []  # processes in the queue that know that they have lost
+        self.told: set[int] = set()  # processes in the queue that know that they have lost
         self.latest = Latest()
 
     def _quorum_of(self, group: int) -> tuple[int, ...]:
@@ -184,7 +184,7 @@ class SharedLocks(Loopback):
 
     def _on_relinquish(self, src: int, out: Out) -> None:
         number = self._unlock(src)
-        self.told.append(src)
+        self.told.add(src)
         self._queue_up((number, src, self.held), out)
 
     def _on_release(self, src: int, fence: int, out: Out) -> None:
@@ -199,8 +199,7 @@ class SharedLocks(Loopback):
 
     def _unlock(self, process: int) -> int:
         """Take my lock back from a process; the number of its request."""
-        if process in self.inquired:
-            self.inquired.remove(process)
+        self.inquired.discard(process)
         for place, (number, holder) in enumerate(self.holders):
             if holder == process:
                 del self.holders[place]
@@ -211,8 +210,7 @@ class SharedLocks(Loopback):
         """Lock for the oldest request, and for those after it as long as they are of one group; see to the others."""
         while self.queue and (not self.holders or self.queue[0][2] == self.held):
             number, process, group = self.queue.pop(0)
-            if process in self.told:
-                self.told.remove(process)
+            self.told.discard(process)
             self.held = group
             self.holders.append((number, process))
             self._tell(process, Locked(self.latest.of_others(group)), out)
@@ -221,7 +219,7 @@ class SharedLocks(Loopback):
             oldest = self.queue[0][:2]
             for number, process in self.holders:
                 if oldest < (number, process) and process not in self.inquired:
-                    self.inquired.append(process)
+                    self.inquired.add(process)
                     self._tell(process, Inquire(), out)
 
     def _tell_losers(self, out: Out) -> None:
@@ -232,7 +230,7 @@ class SharedLocks(Loopback):
         for number, process, group in self.queue:
             mixed = mixed or group != first[2]
             if process not in self.told and (mixed or (oldest_lock < (number, process) and group != self.held)):
-                self.told.append(process)
+                self.told.add(process)
                 self._tell(process, Failed(), out)
 
     # -- messages --------------------------------------------------------------------------------------

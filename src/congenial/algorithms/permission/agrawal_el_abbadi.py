@@ -124,7 +124,7 @@ class AgrawalElAbbadi(Loopback):
         self.locked_for: tuple[int, int] | None = None  # the request I am locked for: (number, process)
         self.inquired = False  # I have asked for my lock back
         self.queue: list[tuple[int, int]] = []  # the requests that wait for my lock, oldest first
-        self.told: list[int] = []  # processes in the queue that know that they have lost
+        self.told: set[int] = set()  # processes in the queue that know that they have lost
 
     # -- one who asks ----------------------------------------------------------------------------------
 
@@ -187,6 +187,7 @@ class AgrawalElAbbadi(Loopback):
 
     def _on_request(self, src: int, number: int, out: Out) -> None:
         self.highest = max(self.highest, number)
+        self._forget(src, out)  # what is left of an older request, if its RELEASE was lost when I was down
         self.queue.append((number, src))
         self.queue.sort()
         self._serve(out)
@@ -194,7 +195,7 @@ class AgrawalElAbbadi(Loopback):
     def _on_yield(self, request: tuple[int, int], out: Out) -> None:
         self.queue.append(request)
         self.queue.sort()
-        self.told.append(request[1])
+        self.told.add(request[1])
         self._set_lock(None, out)
         self._serve(out)
 
@@ -208,8 +209,12 @@ class AgrawalElAbbadi(Loopback):
     def _drop(self, requests: list[tuple[int, int]]) -> None:
         for request in requests:
             self.queue.remove(request)
-            if request[1] in self.told:
-                self.told.remove(request[1])
+            self.told.discard(request[1])
+
+    def _forget(self, process: int, out: Out) -> None:
+        self._drop([request for request in self.queue if request[1] == process])
+        if self.locked_for is not None and self.locked_for[1] == process:
+            self._set_lock(None, out)
 
     def _set_lock(self, request: tuple[int, int] | None, out: Out) -> None:
         self.locked_for = request
@@ -229,7 +234,7 @@ class AgrawalElAbbadi(Loopback):
             return
         for request in waiting:
             if request[1] not in self.told and (holder < request or waiting[0] < request):
-                self.told.append(request[1])
+                self.told.add(request[1])
                 self._tell(request[1], Failed(request[0]), out)
         if waiting[0] < holder and not self.inquired:
             self.inquired = True
@@ -260,9 +265,7 @@ class AgrawalElAbbadi(Loopback):
         out.broadcast(Recovered(number, process))
 
     def _on_recovered(self, src: int, number: int, process: int, out: Out) -> None:
-        self._drop([request for request in self.queue if request[1] == src])
-        if self.locked_for is not None and self.locked_for[1] == src:
-            self._set_lock(None, out)
+        self._forget(src, out)
         self._serve(out)
         if number > 0 and process == self.me and not (self.phase == INSIDE and number == self.number):
             self._tell(src, Release(number), out)
