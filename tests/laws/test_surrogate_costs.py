@@ -22,7 +22,8 @@ from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
 
 STAGES = ("surrogate-a", "surrogate-b", "surrogate")
-FORMS = (*STAGES, "surrogate-concurrent", "surrogate-types")
+FORMS = (*STAGES, "surrogate-concurrent", "surrogate-types")  # over quorums
+GENERAL = ("surrogate-information", "surrogate-solitary")
 SLOW_NOW_AND_THEN = "lognormal:5,1.5"
 
 
@@ -260,6 +261,39 @@ def test_a_leader_outside_lets_others_in_until_it_has_to_step_down(tmp_path: Pat
     assert 800 + waited[4] > 700 + waited[3]  # 3 has not been overtaken
 
 
+# -- section VIII-C: information structures ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("quorums", ["plane", "grid", "majority"])
+def test_with_quorums_as_its_sets_the_general_algorithm_is_surrogate(quorums: str) -> None:
+    load: dict[str, Any] = {"nodes": 7, "groups": 2, "requests": 10, "think": 5, "hold": 2}
+    special = traced("surrogate", options={"quorums": quorums}, **load)
+    general = traced("surrogate-information", options={"structure": f"maekawa:{quorums}"}, **load)
+    assert [str(event) for event in special[1:]] == [str(event) for event in general[1:]]
+
+
+def test_the_cost_follows_the_request_set() -> None:
+    """O(r): centralised, clusters, everybody, at the same load."""
+    costs = []
+    for structure in ("centralised", "maekawa:plane", "clusters", "everybody"):
+        options = {"structure": structure}
+        system = System(ALGORITHMS["surrogate-information"], 31, options)
+        result = simulate("surrogate-information", nodes=31, groups=3, requests=5, think=50, hold=5, options=options)
+        assert result.messages_per_entry < 5 * system.sizes["r"] + 2
+        costs.append(result.messages_per_entry)
+    assert costs == sorted(costs)
+
+
+def test_followers_make_two_hops_of_ricart_and_agrawala_s_one_and_the_change_makes_it_one_again() -> None:
+    """ "the synchronization delay increases to two message hops", for a follower's RELEASED takes one, too."""
+    measured = {
+        "general": measure_hops("surrogate-information", 12, groups=3, options={"structure": "ricart-agrawala"}),
+        "solitary": measure_hops("surrogate-solitary", 12, groups=3),
+    }
+    delays = {name: hops.sync_delay.most for name, hops in measured.items() if hops.sync_delay is not None}
+    assert delays == {"general": 2, "solitary": 1}
+
+
 # -- dynamic groups, and FIFO ------------------------------------------------------------------------------
 
 
@@ -283,7 +317,7 @@ def test_thousands_of_groups_appear_while_running(name: str, tmp_path: Path) -> 
     assert costs[0] == costs[1]
 
 
-@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("name", [*FORMS, *GENERAL])
 def test_channels_must_keep_the_order(name: str) -> None:
     """Where a message may overtake another some run goes wrong; where none may, the same runs are well."""
     for fifo, all_well in ((True, True), (False, False)):
@@ -292,4 +326,4 @@ def test_channels_must_keep_the_order(name: str) -> None:
 
 
 def test_no_form_is_missing_here() -> None:
-    assert set(FORMS) == {name for name in ALGORITHMS if name.startswith("surrogate")}
+    assert {*FORMS, *GENERAL} == {name for name in ALGORITHMS if name.startswith("surrogate")}

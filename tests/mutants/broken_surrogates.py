@@ -12,7 +12,9 @@ from congenial.algorithms.group.surrogate import Surrogate
 from congenial.algorithms.group.surrogate_a import Leave, SurrogateA
 from congenial.algorithms.group.surrogate_b import Released, SurrogateB
 from congenial.algorithms.group.surrogate_concurrent import Forward, StepDown, SurrogateConcurrent
+from congenial.algorithms.group.surrogate_information import SurrogateInformation
 from congenial.algorithms.group.surrogate_quorum import Asked, Cancel, Failed, Inquire
+from congenial.algorithms.group.surrogate_solitary import SurrogateSolitary
 from congenial.algorithms.group.surrogate_types import SurrogateTypes
 from congenial.kernel.message import Message
 from congenial.kernel.out import Out
@@ -237,3 +239,69 @@ class UninvitedForgotten(SurrogateTypes):
         for number, process, _ in self.named:
             self._forget(process, number)
         super()._free(out)
+
+
+# -- information structures --------------------------------------------------------------------------------
+
+
+@killed("illegal step", nodes=2, requests=1, groups=2, options={"structure": "ricart-agrawala"})
+class NobodyIsLocked(SurrogateInformation):
+    """All permissions are given and forgotten, also by those that are to be informed."""
+
+    def _lock(self, request: Asked, out: Out) -> None:
+        self._tell(request[1], self._locked(request), out)
+
+
+@killed("deadlock", nodes=2, requests=2, groups=2, options={"structure": "ricart-agrawala"})
+class EverybodyIsLocked(SurrogateInformation):
+    """Also those that will not be told when it is over lock themselves."""
+
+    def _lock(self, request: Asked, out: Out) -> None:
+        SurrogateB._lock(self, request, out)
+
+
+@killed("deadlock", nodes=3, requests=1, wants="0;0;1", options={"structure": "ricart-agrawala"})
+class OneAtATime(SurrogateInformation):
+    """Who is freed gives its permission to one, even if that one does not lock it."""
+
+    def _free(self, out: Out) -> None:
+        SurrogateB._free(self, out)
+
+
+# -- solitary inform sets ----------------------------------------------------------------------------------
+
+
+@killed("safety", nodes=3, requests=1, wants="0;0;1")
+class FollowersUnnamed(SurrogateSolitary):
+    """A leader does not say whom it has invited."""
+
+    def _invite(self, request: Asked, out: Out) -> None:
+        super()._invite(request, out)
+        self.followers = {}
+
+
+@killed("safety", nodes=3, requests=1, wants="0;0;1")
+class EnteredTakenForLeft(SurrogateSolitary):
+    """A follower that has cancelled its request is not waited for, as if it had left."""
+
+    def _on_cancel(self, src: int, number: int, out: Out) -> None:
+        super()._on_cancel(src, number, out)
+        self.left[src] = number
+
+
+@killed("deadlock", nodes=2, requests=2, groups=2)
+class LeavesInSilence(SurrogateSolitary):
+    """A follower leaves without telling the others."""
+
+    def _leave_forum(self, out: Out) -> None:
+        if self.leader == self.me:
+            super()._leave_forum(out)
+
+
+@killed("safety", nodes=3, requests=1, wants="0;0;1")
+class Impatient(SurrogateSolitary):
+    """Who has everybody's permission leads at once."""
+
+    def _lead(self, out: Out) -> None:
+        self.awaited = {}
+        super()._lead(out)

@@ -7,14 +7,16 @@ from typing import Any
 import pytest
 from steps import node, receive, release, step
 
-from congenial.algorithms.group import surrogate, surrogate_a, surrogate_b, surrogate_concurrent
+from congenial.algorithms.group import surrogate, surrogate_a, surrogate_b, surrogate_concurrent, surrogate_solitary
 from congenial.algorithms.group.surrogate import Surrogate
 from congenial.algorithms.group.surrogate_a import Leave, SurrogateA
 from congenial.algorithms.group.surrogate_b import Released, SurrogateB
 from congenial.algorithms.group.surrogate_concurrent import Forward, StepDown, SurrogateConcurrent
+from congenial.algorithms.group.surrogate_information import SurrogateInformation
 from congenial.algorithms.group.surrogate_quorum import Cancel, Failed, Inquire, Invite, Locked, Relinquish, Request
+from congenial.algorithms.group.surrogate_solitary import SurrogateSolitary
 from congenial.algorithms.group.surrogate_types import SurrogateTypes
-from congenial.kernel.errors import UnexpectedMessage
+from congenial.kernel.errors import ConfigError, UnexpectedMessage
 from congenial.kernel.message import Message
 from congenial.kernel.node import Node
 from congenial.kernel.state import state_of
@@ -471,3 +473,102 @@ def test_the_others_wait_on() -> None:
     receive(member, 5, Request(2, (RED,)))
     receive(member, 4, Released(1, 0, HALF, 1))
     assert receive(member, 0, Released(1, 0, HALF, 1))[0].startswith("Locked(number=2")
+
+
+# -- VIII-C: information structures ------------------------------------------------------------------------
+
+
+def general(me: int, structure: str) -> Any:
+    return node(SurrogateInformation, me, 4, structure=structure)
+
+
+def test_the_request_set_is_asked_and_the_inform_set_released() -> None:
+    """ "A process sends its request to all processes in its request set. [...] However, on leaving the critical
+    section, it sends a RELEASED message to nodes in its inform set only." Here: two clusters, {0, 1} and {2, 3}."""
+    asker = general(1, "clusters:2")
+    assert ask(asker, RED) == [f"Request(number=1, groups=(0,)) to {process}" for process in (0, 2, 3)]
+    for process_asked in (0, 2):
+        assert receive(asker, process_asked, surrogate.Locked(1, 0, (), ())) == []
+    assert receive(asker, 3, surrogate.Locked(1, 0, (), ())) == ["enters"]
+    assert release(asker) == ["Released(number=1, leader=1, weight=(1, 0), fence=1) to 0"]
+
+
+def test_who_is_not_informed_agrees_without_being_locked() -> None:
+    """ "Other nodes in its request set, which are not in its inform set, simply send a GRANT message to it without
+    maintaining any state information about the process." """
+    member = general(2, "clusters:2")
+    assert receive(member, 0, Request(1, (RED,))) == ["Locked(number=1, fence=0, compatible=(), over=()) to 0"]
+    assert member.locked_for is None
+    receive(member, 3, Request(2, (RED,)))
+    assert member.locked_for == (2, 3, (RED,))
+
+
+def test_a_free_node_agrees_up_to_the_first_that_locks_it() -> None:
+    """ "a node can continue to send a GRANT message until it sends a GRANT message to a process such that it belongs to
+    the inform set of that process." """
+    member = general(2, "clusters:2")
+    for source, number in ((3, 1), (0, 2), (2, 3), (1, 4)):
+        if source == 2:
+            ask(member, BLUE)
+        else:
+            receive(member, source, Request(number, (RED,)))
+    told = receive(member, 3, Released(1, 3, (1, 0), 1))
+    assert told == ["Locked(number=2, fence=1, compatible=((4, 1, (0,)),), over=((3, 1),)) to 0"]
+    assert member.locked_for == (3, 2, (BLUE,))
+
+
+# -- VIII-C.1: modification when inform sets are singleton -------------------------------------------------
+
+
+def solitary(me: int) -> Any:
+    return node(SurrogateSolitary, me, 4)
+
+
+def granted(number: int, *compatible: Any, over: Any = (), followers: Any = ()) -> surrogate_solitary.Locked:
+    return surrogate_solitary.Locked(number, 0, compatible, over, followers)
+
+
+def test_a_leader_agrees_to_others_as_soon_as_it_has_left_itself() -> None:
+    """ "A node does not need to wait to receive RELEASED messages from followers; it resumes sending GRANT messages as
+    soon as it has received a RELEASED message from itself." """
+    leader = solitary(0)
+    ask(leader, RED)
+    receive(leader, 2, Request(2, (BLUE,)))
+    receive(leader, 1, granted(1, (2, 1, (RED,))))
+    receive(leader, 2, granted(1))
+    assert receive(leader, 3, granted(1))[0].startswith("Invite(number=2, group=0, fence=1")
+    assert release(leader) == ["Locked(number=2, fence=1, compatible=(), over=(), followers=((1, 2),)) to 2"]
+
+
+def test_who_is_agreed_to_waits_for_the_followers() -> None:
+    """ "A process receiving the GRANT message still has to wait until it has received RELEASED messages from all
+    processes that entered the current forum as followers before starting the next forum." """
+    asker = solitary(2)
+    ask(asker, BLUE)
+    receive(asker, 1, granted(1, over=((1, 1),)))
+    receive(asker, 3, granted(1))
+    assert receive(asker, 0, granted(1, followers=((1, 1),))) == []
+    assert receive(asker, 1, Released(1, 0, HALF, 1)) == ["enters"]
+
+
+def test_it_does_not_wait_for_one_that_has_left() -> None:
+    asker = solitary(2)
+    ask(asker, BLUE)
+    receive(asker, 1, Released(1, 0, HALF, 1))
+    receive(asker, 0, granted(1, followers=((1, 1),)))
+    receive(asker, 1, granted(1))
+    assert receive(asker, 3, granted(1)) == ["enters"]
+
+
+def test_a_follower_that_leaves_tells_everybody() -> None:
+    """ "A follower, on leaving the forum, sends a RELEASED message directly to all processes to whose REQUEST set its
+    leader belongs." """
+    follower = solitary(1)
+    ask(follower, RED)
+    receive(follower, 0, surrogate_b.Invite(1, RED, 1, HALF))
+    assert release(follower) == ["Released(number=1, leader=0, weight=(1, 1), fence=1) to all"]
+
+
+def test_other_structures_are_refused_there() -> None:
+    with pytest.raises(ConfigError, match="not everybody informs itself alone"):
+        node(SurrogateSolitary, 0, 4, structure="clusters:2")

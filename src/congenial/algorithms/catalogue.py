@@ -15,6 +15,8 @@ from congenial.algorithms.group.surrogate import Surrogate
 from congenial.algorithms.group.surrogate_a import SurrogateA
 from congenial.algorithms.group.surrogate_b import SurrogateB
 from congenial.algorithms.group.surrogate_concurrent import SurrogateConcurrent
+from congenial.algorithms.group.surrogate_information import SurrogateInformation
+from congenial.algorithms.group.surrogate_solitary import SurrogateSolitary
 from congenial.algorithms.group.surrogate_types import SurrogateTypes
 from congenial.algorithms.group.token_gme import TokenGME, TokenGMEFifo
 from congenial.algorithms.group.token_gme_bounded import TokenGMEBounded
@@ -88,6 +90,8 @@ ALGORITHMS: dict[str, type[Node]] = {
         Surrogate,
         SurrogateConcurrent,
         SurrogateTypes,
+        SurrogateInformation,
+        SurrogateSolitary,
     )
 }
 

@@ -28,6 +28,7 @@ from congenial.algorithms.group.surrogate_quorum import Asked
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Law, Spec
 from congenial.parts.news import Items, News
+from congenial.parts.quorums.information import Information
 from congenial.parts.quorums.system import Quorums
 
 SPEC = replace(
@@ -49,7 +50,7 @@ class Locked(surrogate_quorum.Locked):
 class Surrogate(SurrogateB):
     spec: ClassVar[Spec] = SPEC
 
-    def __init__(self, me: int, n: int, quorums: Quorums) -> None:
+    def __init__(self, me: int, n: int, quorums: Quorums | Information) -> None:
         super().__init__(me, n, quorums)
         self.over: dict[int, int] = {}  # as one who asks: each process's last request known to be over     staleList
         self.news = News()  # the same as a member, and who has been told what                              staleList
@@ -60,12 +61,15 @@ class Surrogate(SurrogateB):
         if not isinstance(msg, Locked):
             raise self.unexpected(member, msg)
         for process, number in msg.over:  # even if the LOCKED is stale: they will not be told again
-            if number > self.over.get(process, 0):
-                self.over[process] = number
+            self._learn_over(process, number)
         super()._on_locked(member, msg, out)
 
     def _offered(self) -> list[Asked]:
         return [request for request in super()._offered() if not self._was_inside(request[1], request[0])]
+
+    def _learn_over(self, process: int, number: int) -> None:
+        if number > self.over.get(process, 0):
+            self.over[process] = number
 
     def _was_inside(self, process: int, number: int) -> bool:
         return self.over.get(process, 0) >= number

@@ -22,6 +22,7 @@ from congenial.algorithms.group.surrogate_quorum import Asked, SurrogateQuorum
 from congenial.kernel.message import Message
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Law, Spec
+from congenial.parts.quorums.information import Information
 from congenial.parts.quorums.system import Quorums
 from congenial.parts.weights import NOTHING, ONE, Weight, at_most_one, half, plus
 
@@ -52,7 +53,7 @@ class Released(Message):
 class SurrogateB(SurrogateQuorum):
     spec: ClassVar[Spec] = SPEC
 
-    def __init__(self, me: int, n: int, quorums: Quorums) -> None:
+    def __init__(self, me: int, n: int, quorums: Quorums | Information) -> None:
         super().__init__(me, n, quorums)
         self.weight = NOTHING  # my share, while I am inside
         self.gathered = NOTHING  # as a member: what has come back of the weight that my lock stands for

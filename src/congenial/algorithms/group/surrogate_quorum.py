@@ -28,6 +28,7 @@ from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Option, Spec
 from congenial.parts.quorums.constructions import CONSTRUCTIONS, build_quorums
+from congenial.parts.quorums.information import Information
 from congenial.parts.quorums.system import Quorums
 from congenial.problems.group import GROUP
 
@@ -93,10 +94,14 @@ class Cancel(Message):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class SurrogateQuorum(Node):
-    def __init__(self, me: int, n: int, quorums: Quorums) -> None:
+    def __init__(self, me: int, n: int, quorums: Quorums | Information) -> None:
         super().__init__(me, n)
-        self.quorums = quorums.sets  # everybody's
-        self.quorum = quorums.of(me)
+        if isinstance(quorums, Quorums):
+            self.quorum = quorums.of(me)
+            self.quorums = quorums.sets  # everybody's
+        else:
+            self.quorum = quorums.asks(me)  # those whose locks I need
+            self.quorums = quorums.inform_sets  # those who get locked, for everybody
         self.highest = 0  # number seen in any request
         self.fence = 0  # the largest seen
         # as one who asks

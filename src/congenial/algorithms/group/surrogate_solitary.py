@@ -1,0 +1,129 @@
+"""Surrogate over Ricart and Agrawala's structure, where everybody informs itself alone: one hop between sessions.
+
+Everybody is asked, and nobody locked but the one who asks, by its own request. In `surrogate-information` a leader then
+stays locked until the shares of its followers have come to it, and only then agrees to other requests: two hops. Here
+it agrees as soon as it has left itself, and names its followers that it does not know to have left. Whoever is agreed
+to waits for these as well; and a follower that leaves tells everybody. So the last message before the next session is
+one that the last to leave has sent, be it a leader's LOCKED or a follower's RELEASED.
+
+Atreya, Mittal & Peri 2007, section VIII-C.1: a node "resumes sending GRANT messages as soon as it has received a
+RELEASED message from itself". The paper does not say how one who waits knows for whom; that followers are named by
+those who invited them is as in RA2. Whose request is over need not have left: that is so as soon as it is invited.
+Weights are not needed, and not looked at. To tell everybody costs O(n) messages, as asking everybody does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from mypy_extensions import mypyc_attr
+
+from congenial.algorithms.group import surrogate, surrogate_information, surrogate_quorum
+from congenial.algorithms.group.surrogate_b import Released
+from congenial.algorithms.group.surrogate_information import SurrogateInformation
+from congenial.algorithms.group.surrogate_quorum import Asked
+from congenial.kernel.errors import ConfigError
+from congenial.kernel.message import Message
+from congenial.kernel.out import Out
+from congenial.kernel.spec import Law, Option, Spec
+from congenial.parts.news import Items
+from congenial.parts.quorums.information import Information, build_information
+
+
+def build_solitary(text: str, n: int) -> Information:
+    structure = build_information(text, n)
+    if len(structure.solitary) < n:
+        raise ConfigError(f"structure {text}: not everybody informs itself alone; use --set structure=ricart-agrawala")
+    return structure
+
+
+SPEC = replace(
+    surrogate_information.SPEC,
+    name="surrogate-solitary",
+    title="Surrogate, solitary inform sets",
+    reference="Atreya, Mittal & Peri 2007, section VIII-C.1",
+    messages=Law("2*(n-1)", "5*(n-1) + 1"),
+    sync_delay=Law("1"),
+    options=(
+        Option(
+            "structure",
+            "ricart-agrawala",
+            "one in which everybody informs itself alone",
+            build_solitary,
+            choices=("ricart-agrawala",),
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Locked(surrogate.Locked):
+    followers: Items  # of the sender, with their requests
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class SurrogateSolitary(SurrogateInformation):
+    spec: ClassVar[Spec] = SPEC
+
+    def __init__(self, me: int, n: int, structure: Information) -> None:
+        super().__init__(me, n, structure)
+        self.followers: dict[int, int] = {}  # mine, that I do not know to have left, and the numbers of their requests
+        self.awaited: dict[int, int] = {}  # others', that must have left before I can lead
+        self.left: dict[int, int] = {}  # the last request of each with which it was a follower, and has left
+
+    # -- leaders and followers -------------------------------------------------------------------------
+
+    def _on_locked(self, member: int, msg: surrogate_quorum.Locked, out: Out) -> None:
+        if not isinstance(msg, Locked):
+            raise self.unexpected(member, msg)
+        for process, number in msg.followers:
+            self._learn_over(process, number)
+            if self._waits_with(msg.number) and self.left.get(process, 0) < number:
+                self.awaited[process] = number
+        super()._on_locked(member, msg, out)
+
+    def _lead(self, out: Out) -> None:
+        if not self.awaited:
+            super()._lead(out)
+
+    def _enter(self, out: Out) -> None:
+        self.awaited = {}
+        super()._enter(out)
+
+    def _invite(self, request: Asked, out: Out) -> None:
+        self.followers[request[1]] = request[0]
+        super()._invite(request, out)
+
+    def _leave_forum(self, out: Out) -> None:
+        if self.leader == self.me:
+            self._free(out)
+        else:
+            released = Released(self.number, self.leader, self.weight, self.fence)
+            out.broadcast(released)
+            self._on_released(self.me, released, out)
+
+    # -- everybody -------------------------------------------------------------------------------------
+
+    def _locked(self, request: Asked) -> surrogate_quorum.Locked:
+        followers = tuple([(process, self.followers[process]) for process in sorted(self.followers)])
+        return Locked(request[0], self.fence, self._compatible(request), self.news.tell(request[1]), followers)
+
+    def _on_released(self, src: int, msg: Released, out: Out) -> None:
+        """A follower has left."""
+        self.fence = max(self.fence, msg.fence)
+        self.news.learn(src, msg.number)
+        self._learn_over(src, msg.number)
+        self.left[src] = msg.number
+        if self.followers.get(src, msg.number + 1) <= msg.number:
+            del self.followers[src]
+        if self.awaited.get(src, msg.number + 1) <= msg.number:
+            del self.awaited[src]
+            if len(self.locks) == len(self.quorum):
+                self._lead(out)
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        if isinstance(msg, Released) and msg.leader != src:
+            self._on_released(src, msg, out)
+        else:
+            super().receive(src, msg, out)
