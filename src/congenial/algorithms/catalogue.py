@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -48,6 +49,7 @@ from congenial.algorithms.token.suzuki_kasami import SuzukiKasami
 from congenial.algorithms.token.suzuki_kasami_bounded import SuzukiKasamiBounded
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import Node
+from congenial.transform.epochs import in_epochs
 
 ALGORITHMS: dict[str, type[Node]] = {
     algorithm.spec.name: algorithm
@@ -100,17 +102,35 @@ SOUND = {name: algorithm for name, algorithm in ALGORITHMS.items() if not algori
 
 
 def find_algorithm(name: str | type[Node]) -> type[Node]:
-    """The node class called `name`: a catalogue name, `path/to/file.py:ClassName`, or a class itself."""
+    """The node class called `name`: a catalogue name, `path/to/file.py:ClassName`, one of these with `+epochs` behind
+    it, or a class itself."""
     if not isinstance(name, str):
         return name
     if name in ALGORITHMS:
         return ALGORITHMS[name]
+    if "+" in name and ":" not in name.rpartition("+")[2]:
+        return transform_of(name)
     if ":" in name:
         path, _, class_name = name.rpartition(":")
         return load_class(Path(path), class_name)
     near = get_close_matches(name, list(ALGORITHMS), 1, 0.5)
     hint = f"did you mean {near[0]!r}?" if near else "`congenial list` names them"
     raise ConfigError(f"unknown algorithm {name!r}: {hint} (or path/to/file.py:ClassName)")
+
+
+TRANSFORMS: dict[str, Callable[[type[Node]], type[Node]]] = {"epochs": in_epochs}
+
+_transformed: dict[str, type[Node]] = {}  # made once: the class is part of a node's state
+
+
+def transform_of(name: str) -> type[Node]:
+    """`name` is that of an algorithm, and behind a + that of what is made of it."""
+    base, _, transform = name.rpartition("+")
+    if transform not in TRANSFORMS:
+        raise ConfigError(f"unknown transform {transform!r} in {name!r}: there are {', '.join(TRANSFORMS)}")
+    if name not in _transformed:
+        _transformed[name] = TRANSFORMS[transform](find_algorithm(base))
+    return _transformed[name]
 
 
 def load_class(path: Path, class_name: str) -> type[Node]:

@@ -74,6 +74,10 @@ class Node:
     def on_recover(self, out: Out) -> None:
         """This process is up again after a crash: newly made, with its durable attributes restored."""
 
+    def on_amnesia(self, out: Out) -> None:
+        """This process is up again after a crash, and has lost even what it had saved."""
+        self.on_recover(out)
+
     # -- the application's side of the story, kept here once -------------------------------------------
 
     def wait(self) -> None:

@@ -1,0 +1,406 @@
+"""Epochs: any exclusion algorithm, made to survive the crash of a minority, partitions and false suspicions.
+
+The algorithm runs in epochs, each a fresh instance on the processes that are taken to be alive. Who suspects a member
+calls for the next epoch, and all processes, members or not, agree on it by consensus, so that a majority is needed and
+epochs follow each other in one order. Members of the new epoch stop the old instance, tell everyone that they are
+`Ready`, and begin when all members are. A member that is inside stays there, and is ready when it has left: nobody
+loses anything because somebody else has crashed. Only who is not a member of the new epoch is thrown out. It may learn
+of that late, so exclusion is weak; but a fence begins with the number of its epoch, and whoever looks at fences is safe
+(`problems.epochs`).
+
+While a process does not trust a majority it lets nobody in, and throws its own application out. Whoever is excluded
+and alive asks to `Join` again, less and less often.
+
+After a crash a process has its epoch and its votes, but not its instance, so it calls for a new epoch. If it has lost
+even that (`on_amnesia`), it must not run what it may have run, nor vote on what it may have voted on. It asks everyone
+for the last epoch they have voted on, and waits for the answers of a majority, not counting itself; let E be the
+largest. What it ran a majority had voted on, so it was not after E. What it voted on was called for by someone in the
+epoch before, on which a majority had voted, so it was not after E+1. It runs no epoch up to E and votes on none up to
+E+1, but on all later ones.
+
+This combines the restart of Mittal & Mohan 2007, section 5.3, with the epochs of Romano & Rodrigues 2009: a detector
+that errs and a majority are enough, as in the latter; a change of hands costs what it costs in the wrapped algorithm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Final, cast
+
+from mypy_extensions import mypyc_attr
+
+from congenial.kernel.message import Message
+from congenial.kernel.node import INSIDE, WAITING, Node
+from congenial.kernel.out import Out
+from congenial.kernel.problem import Groups
+from congenial.kernel.spec import Spec
+from congenial.parts.consensus import Consensus, ConsensusMessage, Decide
+from congenial.problems.epochs import EPOCH_BITS, InEpochs
+from congenial.problems.mutex import MUTEX
+from congenial.transform.instances import OWN_TIMERS, Inside, Instances, Setting, transformed
+
+REJOIN: Final = 0  # the timers
+CALM: Final = 1
+FIRST_PAUSE: Final = 1.0  # before one asks to join again
+LONGEST_PAUSE: Final = 64.0
+NEVER: Final = 1 << 62
+
+Members = tuple[int, ...]
+
+SPEC = Spec(
+    name="epochs",
+    title="in epochs",
+    problem=None,
+    reference="after Mittal & Mohan 2007, section 5.3, and Romano & Rodrigues 2009",
+    faults="crashes of a minority, with or without stable storage; partitions; false suspicions",
+)
+
+
+@dataclass(frozen=True)
+class Change(Message):
+    """Let there be this epoch with these members."""
+
+    epoch: int
+    members: Members
+
+
+@dataclass(frozen=True)
+class Epoch(Message):
+    """There is this epoch."""
+
+    epoch: int
+    members: Members
+
+
+@dataclass(frozen=True)
+class Ready(Message):
+    """I have left all earlier epochs. Who `asks` may have missed that others said so while it was down."""
+
+    epoch: int
+    members: Members
+    asks: bool
+
+
+@dataclass(frozen=True)
+class Join(Message):
+    """I am in no epoch later than this one, alive, and not a member."""
+
+    epoch: int
+
+
+@dataclass(frozen=True)
+class Recall(Message):
+    """I have lost my memory. Which is the last epoch that you have voted on?"""
+
+
+@dataclass(frozen=True)
+class Recalled(Message):
+    voted: int
+    epoch: int
+    members: Members
+
+
+@dataclass(frozen=True)
+class Voting(Message):
+    """I take part in votes again."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Epochs(Instances):
+    """`instance`, of the base class, is the number of the epoch."""
+
+    durable: ClassVar[tuple[str, ...]] = ("instance", "members", "consensus", "runs_from", "votes_from")
+    made_of: ClassVar[tuple[type, ...]] = (Consensus,)
+
+    def __init__(self, me: int, n: int, **settings: Setting) -> None:
+        super().__init__(me, n, **settings)
+        self.running = True  # the inner instance; else not all members are ready, or I am none
+        self.ready: set[int] = set()
+        self.early: list[tuple[int, int, Message]] = []  # messages of instances that do not run yet: epoch, sender
+        self.wants: Groups = ()  # what the application waits for
+        self.entered = 0  # the epoch it is inside of
+        self.kept_back: tuple[int, int] | None = None  # an entry (group and fence), for want of a majority
+        self.suspects: set[int] = set()
+        self.called_for = 0  # the latest epoch I have proposed members for
+        self.pause = FIRST_PAUSE
+        self.consensus = Consensus(me, n)
+        self.has_crashed = False  # since I last ran an epoch
+        self.runs_from = 0  # the first epoch I may run; NEVER until I know
+        self.votes_from = 0  # the first epoch I may vote on; NEVER until I know
+        self.answers: dict[int, int] = {}  # who has voted on what
+        self.abstainers: set[int] = set()  # others of whom I know that they do not vote
+
+    # -- the application -------------------------------------------------------------------------------
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        self.wants = groups
+        if self.running:
+            self.inner.request(groups, self.relay(out))
+
+    def release(self, out: Out) -> None:
+        self.leave()
+        self._left(out)
+
+    def admit(self, group: int, fence: int, out: Out) -> None:
+        if self._has_majority():
+            self.wants = ()
+            self.entered = self.instance
+            self.enter(out, self.instance << EPOCH_BITS | fence, group)
+        else:
+            self.kept_back = (group, fence)
+
+    def _left(self, out: Out) -> None:
+        """The application is out: the inner node can be told, or the epoch that waits for it."""
+        if self.entered == self.instance:
+            self.inner.release(self.relay(out))
+        else:
+            self._be_ready(out)
+
+    # -- who is alive ----------------------------------------------------------------------------------
+
+    def on_suspect(self, peer: int, out: Out) -> None:
+        self.suspects.add(peer)
+        if self.phase == INSIDE and not self._has_majority():
+            self.lose(out)
+            self._left(out)
+        self.consensus.on_suspect(peer, out)
+        self._look(out)
+        self._review(out)
+
+    def on_trust(self, peer: int, out: Out) -> None:
+        self.suspects.discard(peer)
+        if peer not in self.abstainers:
+            self.consensus.on_trust(peer, out)
+        if self.kept_back is not None and self._has_majority():
+            group, fence = self.kept_back
+            self.kept_back = None
+            self.admit(group, fence, out)
+        self._review(out)
+
+    def _has_majority(self) -> bool:
+        return 2 * (self.n - len(self.suspects)) > self.n
+
+    def _trusted(self) -> Members:
+        return tuple([process for process in range(self.n) if process not in self.suspects])
+
+    # -- from epoch to epoch ---------------------------------------------------------------------------
+
+    def _review(self, out: Out) -> None:
+        """Call for the next epoch if I am a member of this one, and suspect another."""
+        if self.me in self.members and self._suspects_a_member():
+            self._call(out)
+
+    def _suspects_a_member(self) -> bool:
+        return any([member in self.suspects for member in self.members])
+
+    def _call(self, out: Out) -> None:
+        """Call for the next epoch, with all whom I trust."""
+        epoch = self.instance + 1
+        if self._has_majority() and self.called_for < epoch and self._may_vote(epoch):
+            self.called_for = epoch
+            out.broadcast(Change(epoch, self._trusted()))
+            self.consensus.propose(epoch, self._trusted(), out)
+            self._look(out)
+
+    def _may_vote(self, epoch: int) -> bool:
+        return epoch >= self.votes_from
+
+    def _on_change(self, src: int, msg: Change, out: Out) -> None:
+        """Second what somebody has proposed, but for those whom I suspect."""
+        if msg.epoch <= self.instance:
+            out.send(src, Epoch(self.instance, self.members))
+        elif self.called_for < msg.epoch and self._may_vote(msg.epoch):
+            self.called_for = msg.epoch
+            members = tuple([member for member in msg.members if member not in self.suspects])
+            self.consensus.propose(msg.epoch, members, out)
+            self._look(out)
+
+    def _on_consensus(self, src: int, msg: ConsensusMessage, out: Out) -> None:
+        epoch = msg.instance
+        if epoch <= self.instance:
+            if not isinstance(msg, Decide):
+                out.send(src, Epoch(self.instance, self.members))
+        elif isinstance(msg, Decide):
+            self._install(epoch, cast(Members, msg.value), out)
+        elif self._may_vote(epoch):
+            self.consensus.receive(src, msg, out)
+            self._look(out)
+
+    def _look(self, out: Out) -> None:
+        """Has an epoch been decided?"""
+        decided = [epoch for epoch in self.consensus.decisions if epoch > self.instance]
+        if decided:
+            epoch = max(decided)
+            self._install(epoch, cast(Members, self.consensus.decision(epoch)), out)
+
+    def _install(self, epoch: int, members: Members, out: Out) -> None:
+        """Stop the instance of the old epoch."""
+        if self.votes_from > self.instance + 1 and self.votes_from <= epoch + 1:
+            out.broadcast(Voting())
+        self.drop_timers(out)
+        self.instance = epoch
+        self.members = members
+        self.running = False
+        self.ready = set()
+        self.kept_back = None
+        self.early = [message for message in self.early if message[0] >= epoch]
+        self.consensus.forget(epoch + 1)
+        out.save()
+        if self.me in members:
+            if self.phase != INSIDE:
+                self._be_ready(out)
+        elif self.phase == INSIDE:
+            self.lose(out)
+        if self.me in members and epoch >= self.runs_from:
+            out.cancel_timer(REJOIN)
+        else:
+            self._ask_later(out)
+        self._review(out)
+
+    def _be_ready(self, out: Out) -> None:
+        if self.me in self.members and self.me not in self.ready and self.instance >= self.runs_from:
+            self.ready.add(self.me)
+            out.broadcast(Ready(self.instance, self.members, self.has_crashed))
+            self._start(out)
+
+    def _on_ready(self, src: int, msg: Ready, out: Out) -> None:
+        self._on_epoch(src, msg.epoch, msg.members, out)
+        if msg.epoch == self.instance:
+            self.ready.add(src)
+            if msg.asks and self.me in self.ready:
+                out.send(src, Ready(self.instance, self.members, False))
+            self._start(out)
+
+    def _on_epoch(self, src: int, epoch: int, members: Members, out: Out) -> None:
+        if epoch > self.instance:
+            self._install(epoch, members, out)
+        elif epoch < self.instance:
+            out.send(src, Epoch(self.instance, self.members))
+
+    def _start(self, out: Out) -> None:
+        """Begin the instance of this epoch, if all its members are ready."""
+        if self.running or self.me not in self.ready or len(self.ready) < len(self.members):
+            return
+        self.begin(self.instance, self.members, out)
+        self.running = True
+        self.has_crashed = False
+        if self.pause > FIRST_PAUSE:
+            out.set_timer(CALM, LONGEST_PAUSE)
+        if self.phase == WAITING:
+            self.inner.request(self.wants, self.relay(out))
+        early = self.early
+        self.early = []
+        for _, src, body in early:
+            self.hand_in(src, body, out)
+
+    def _on_inside(self, src: int, msg: Inside, out: Out) -> None:
+        if msg.instance < self.instance:
+            out.send(src, Epoch(self.instance, self.members))
+        elif msg.instance == self.instance and self.running:
+            self.hand_in(src, msg.body, out)
+        else:
+            self.early.append((msg.instance, src, msg.body))
+
+    # -- coming back -----------------------------------------------------------------------------------
+
+    def _ask_later(self, out: Out) -> None:
+        out.set_timer(REJOIN, self.pause)
+        self.pause = min(2 * self.pause, LONGEST_PAUSE)
+
+    def on_timer(self, timer: int, out: Out) -> None:
+        if timer >= OWN_TIMERS:
+            self.on_inner_timer(timer, out)
+        elif timer == CALM:
+            self.pause = FIRST_PAUSE
+        else:
+            out.broadcast(Join(self.instance))
+            if self._suspects_a_member():  # perhaps all of them have crashed
+                self._call(out)
+            self._ask_later(out)
+
+    def _on_join(self, src: int, msg: Join, out: Out) -> None:
+        if msg.epoch < self.instance:
+            out.send(src, Epoch(self.instance, self.members))
+        if src not in self.suspects and (src not in self.members or msg.epoch == self.instance):
+            self._call(out)
+
+    def on_recover(self, out: Out) -> None:
+        """The instance I was in has lost me."""
+        if self.votes_from == NEVER:  # I had not been told yet what I had forgotten
+            self.on_amnesia(out)
+            return
+        self.running = False
+        self.has_crashed = True
+        self.runs_from = self.instance + 1
+        self.consensus.retry(out)
+        self._call(out)
+        self._ask_later(out)
+
+    def on_amnesia(self, out: Out) -> None:
+        self.running = False
+        self.has_crashed = True
+        self.runs_from = NEVER
+        self.votes_from = NEVER
+        out.save()
+        out.broadcast(Recall())
+
+    def _on_recall(self, src: int, out: Out) -> None:
+        self.abstainers.add(src)
+        self.consensus.on_suspect(src, out)
+        if self.votes_from == NEVER:
+            return  # I do not know either
+        self._look(out)
+        voted = max([self.instance, *self.consensus.ballots])
+        out.send(src, Recalled(voted, self.instance, self.members))
+
+    def _on_recalled(self, src: int, msg: Recalled, out: Out) -> None:
+        if self.votes_from != NEVER:
+            return
+        self.answers[src] = msg.voted
+        if 2 * len(self.answers) > self.n:
+            last = max([self.answers[process] for process in sorted(self.answers)])
+            self.answers = {}
+            self.runs_from = last + 1
+            self.votes_from = last + 2
+            out.save()
+            self._be_ready(out)
+            if self.me not in self.ready:
+                self._ask_later(out)
+        if msg.epoch > self.instance:
+            self._install(msg.epoch, msg.members, out)
+
+    def _on_voting(self, src: int, out: Out) -> None:
+        self.abstainers.discard(src)
+        if src not in self.suspects:
+            self.consensus.on_trust(src, out)
+
+    # -- messages --------------------------------------------------------------------------------------
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        if isinstance(msg, Inside):
+            self._on_inside(src, msg, out)
+        elif isinstance(msg, Recalled):
+            self._on_recalled(src, msg, out)
+        elif isinstance(msg, Recall):
+            self._on_recall(src, out)
+        elif isinstance(msg, ConsensusMessage):
+            self._on_consensus(src, msg, out)
+        elif isinstance(msg, Ready):
+            self._on_ready(src, msg, out)
+        elif isinstance(msg, Change):
+            self._on_change(src, msg, out)
+        elif isinstance(msg, Epoch):
+            self._on_epoch(src, msg.epoch, msg.members, out)
+        elif isinstance(msg, Join):
+            self._on_join(src, msg, out)
+        elif isinstance(msg, Voting):
+            self._on_voting(src, out)
+        else:
+            raise self.unexpected(src, msg)
+
+
+def in_epochs(algorithm: type[Node]) -> type[Node]:
+    """The class of nodes that run an algorithm in epochs."""
+    problem = InEpochs(algorithm.spec.problem or MUTEX)
+    return transformed(algorithm, Epochs, SPEC, problem)

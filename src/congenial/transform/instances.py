@@ -1,0 +1,180 @@
+"""A node that runs numbered instances of another algorithm, one after the other, each on some of the processes.
+
+What crashes take from an algorithm (a token, a permission, an answer) need not be found again if everyone who is left
+starts anew. Wrappers that do so differ in how they agree on who is left; what they have in common stands here. An
+instance of m processes numbers them 0..m-1, in the order of their real numbers. Messages carry the number of their
+instance, so that those of an earlier one can be told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final
+
+from mypy_extensions import mypyc_attr
+
+from congenial.algorithms.system import System
+from congenial.kernel.message import Message
+from congenial.kernel.node import Node
+from congenial.kernel.out import Out
+from congenial.kernel.problem import Problem
+from congenial.kernel.spec import Option, Spec
+
+OWN_TIMERS: Final = 16  # timers below are the wrapper's, the others the inner node's
+
+_systems: dict[tuple[type[Node], int, tuple[tuple[str, str], ...]], System] = {}  # made once, not by every node
+
+
+@dataclass(frozen=True)
+class Inside(Message):
+    """A message of the inner algorithm."""
+
+    instance: int
+    body: Message
+
+
+class Setting:
+    """An option of the inner algorithm: as a user wrote it, since instances of different sizes build different things
+    from it; and checked, by building one for all processes."""
+
+    def __init__(self, option: Option, text: str, n: int) -> None:
+        value = option.build(text, n)
+        self.text = text
+        self._sizes: dict[str, int] = {}
+        if hasattr(value, "sizes"):
+            self._sizes = value.sizes()
+        elif option.variable and isinstance(value, int):
+            self._sizes = {option.variable: value}
+
+    def sizes(self) -> dict[str, int]:
+        return self._sizes
+
+
+class Pass:
+    """What builds a `Setting` for an option."""
+
+    def __init__(self, option: Option) -> None:
+        self.option = option
+
+    def __call__(self, text: str, n: int) -> object:
+        return Setting(self.option, text, n)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Instances(Node):
+    """Instance 0 runs on all processes from the start."""
+
+    algorithm: ClassVar[type[Node]] = Node
+
+    def __init__(self, me: int, n: int, **settings: Setting) -> None:
+        super().__init__(me, n)
+        self.settings = tuple([(name, settings[name].text) for name in sorted(settings)])
+        self.instance = 0
+        self.members = tuple(range(n))
+        self.inner = self._system().node(me)
+        self.inner_timers: list[int] = []
+
+    def begin(self, instance: int, members: tuple[int, ...], out: Out) -> None:
+        """Have a new instance instead of the old one; this process must be a member."""
+        self.drop_timers(out)
+        self.instance = instance
+        self.members = members
+        self.inner = self._system().node(members.index(self.me))
+
+    def drop_timers(self, out: Out) -> None:
+        for timer in self.inner_timers:
+            out.cancel_timer(OWN_TIMERS + timer)
+        self.inner_timers = []
+
+    def _system(self) -> System:
+        key = (type(self).algorithm, len(self.members), self.settings)
+        system = _systems.get(key)
+        if system is None:
+            system = _systems[key] = System(type(self).algorithm, len(self.members), dict(self.settings))
+        return system
+
+    def relay(self, out: Out) -> Out:
+        """The inner node's way out, for one step."""
+        return Relay(self, out)
+
+    def admit(self, group: int, fence: int, out: Out) -> None:
+        """The inner node has entered."""
+        raise NotImplementedError
+
+    def hand_in(self, src: int, body: Message, out: Out) -> None:
+        """Give the inner node a message of its instance."""
+        self.inner.receive(self.members.index(src), body, self.relay(out))
+
+    def on_inner_timer(self, timer: int, out: Out) -> None:
+        """`timer` as this node knows it; one that an earlier instance had set may still run out."""
+        inner = timer - OWN_TIMERS
+        if inner in self.inner_timers:
+            self.inner_timers.remove(inner)
+            self.inner.on_timer(inner, self.relay(out))
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Relay(Out):
+    """Tells the world what the inner node does, in the numbers of all processes."""
+
+    def __init__(self, outer: Instances, out: Out) -> None:
+        self.outer = outer
+        self.out = out
+
+    def send(self, dst: int, msg: Message) -> None:
+        self.out.send(self.outer.members[dst], Inside(self.outer.instance, msg))
+
+    def broadcast(self, msg: Message) -> None:
+        outer = self.outer
+        wrapped = Inside(outer.instance, msg)
+        if len(outer.members) == outer.n:
+            self.out.broadcast(wrapped)
+            return
+        for member in outer.members:
+            if member != outer.me:
+                self.out.send(member, wrapped)
+
+    def enter(self, group: int, fence: int) -> None:
+        self.outer.admit(group, fence, self.out)
+
+    def set_timer(self, timer: int, delay: float) -> None:
+        if timer not in self.outer.inner_timers:
+            self.outer.inner_timers.append(timer)
+            self.outer.inner_timers.sort()
+        self.out.set_timer(OWN_TIMERS + timer, delay)
+
+    def cancel_timer(self, timer: int) -> None:
+        if timer in self.outer.inner_timers:
+            self.outer.inner_timers.remove(timer)
+        self.out.cancel_timer(OWN_TIMERS + timer)
+
+    def choose(self, options: int) -> int:
+        return self.out.choose(options)
+
+    def save(self) -> None:
+        """What an inner node would keep is of no use: after a crash there is a new one."""
+
+
+def transformed(algorithm: type[Node], wrapper: type[Instances], spec: Spec, problem: Problem) -> type[Node]:
+    """The class of nodes that run instances of `algorithm`. `spec` says what is claimed of the wrapper; the name, the
+    title and the options are made from both."""
+    inner = algorithm.spec
+    combined = replace(
+        spec,
+        name=f"{inner.name}+{spec.name}",
+        title=f"{inner.title}, {spec.title}",
+        problem=problem,
+        fifo=inner.fifo or spec.fifo,
+        size=inner.size,
+        concurrency=inner.concurrency,
+        concurrent_entry=inner.concurrent_entry,
+        options=tuple([replace(option, build=Pass(option)) for option in inner.options]),
+    )
+    namespace = {
+        "algorithm": algorithm,
+        "spec": combined,
+        "made_of": (algorithm, *wrapper.made_of),
+        "__doc__": f"{algorithm.__name__}, {spec.title}.",
+        "__module__": __name__,
+    }
+    return type(f"{algorithm.__name__}{wrapper.__name__}", (wrapper,), namespace)
