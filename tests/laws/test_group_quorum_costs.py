@@ -101,7 +101,7 @@ def test_one_request_of_maekawa_m_may_have_to_take_n_q_over_d_locks_back(k: int)
     assert locks == (k - 1) * k
     law = system.spec.messages
     assert law is not None
-    assert 3 * locks <= law.most_for(sizes) == k * (4 + 3 * k)
+    assert 3 * locks <= law.most_for(sizes) == k * (4 + 6 * k)
 
 
 def test_more_groups_make_quorums_larger_and_the_degree_smaller() -> None:
@@ -130,12 +130,15 @@ def test_everybody_who_asks_for_one_group_is_inside_together(name: str, n: int) 
 @pytest.mark.parametrize("name", ["maekawa-m", "toyomura"])
 @pytest.mark.parametrize(("n", "m"), [(4, 2), (9, 3), (16, 5), (25, 20)])
 def test_maekawa_m_takes_two_hops_to_enter_and_to_hand_over(name: str, n: int, m: int) -> None:
+    """ "We ignore the delay incurred due to deadlock resolution and only analyze the best-case synchronization delay"
+    (section III-B): two hops more, where locks have to be asked back."""
     hops = measure_hops(name, n, m)
     assert hops.waiting is not None
     assert hops.sync_delay is not None
     assert hops.waiting.least == hops.waiting.most == 2
     assert hops.sync_delay.kept
-    assert hops.sync_delay.most <= 2
+    assert hops.sync_delay.least <= 2
+    assert hops.sync_delay.mean < 4
 
 
 @pytest.mark.parametrize(("n", "m"), [(4, 2), (9, 3), (16, 5), (25, 20)])

@@ -69,7 +69,8 @@ def test_an_older_one_takes_all_younger_locks_back() -> None:
     member = node(MaekawaM, 4, 5)
     for source, number in ((0, 3), (1, 1), (2, 3)):
         receive(member, source, Request(number, 0))
-    assert receive(member, 3, Request(2, 1)) == ["Failed() to 3", "Inquire() to 0", "Inquire() to 2"]  # 1 is older
+    assert receive(member, 3, Request(2, 1)) == ["Failed() to 3"]  # 1 is older, and so far the oldest
+    assert receive(member, 1, Release(1)) == ["Inquire() to 0", "Inquire() to 2"]
 
 
 def test_what_is_given_back_goes_to_the_oldest_and_to_its_group() -> None:
@@ -83,12 +84,15 @@ def test_what_is_given_back_goes_to_the_oldest_and_to_its_group() -> None:
     assert member.queue == [(3, 0, 0)]
 
 
-def test_nobody_overtakes_an_older_request_for_another_group() -> None:
+def test_the_oldest_request_decides_whom_a_member_is_for() -> None:
     member = m(3)
     receive(member, 0, Request(1, 0))
     assert receive(member, 1, Request(2, 1)) == ["Failed() to 1"]
-    assert receive(member, 2, Request(3, 0)) == ["Failed() to 2"]
-    assert receive(member, 0, Release(1)) == ["Locked(fence=1) to 1"]
+    assert receive(member, 2, Request(3, 0)) == ["Locked(fence=0) to 2"]  # with the oldest, past an older one
+    assert receive(member, 0, Release(1)) == ["Inquire() to 2"]  # which is now the oldest
+    assert receive(member, 0, Request(4, 0)) == ["Failed() to 0"]
+    assert receive(member, 2, Relinquish()) == ["Locked(fence=1) to 1"]
+    assert receive(member, 1, Release(2)) == ["Locked(fence=2) to 2", "Locked(fence=2) to 0"]
 
 
 def test_one_who_is_overtaken_in_the_queue_is_told_once() -> None:

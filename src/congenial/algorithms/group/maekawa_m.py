@@ -2,18 +2,22 @@
 
 As in Maekawa's algorithm a process enters when all members of its quorum are locked for it, members serve requests by
 age, and locks are taken back (INQUIRE, RELINQUISH) from those who have lost somewhere (FAILED). Quorums of different
-groups meet, so what a common member keeps apart stays apart. What is new: a member that is locked for some group locks
-itself for one more request of that group, unless an older request for another group waits there. So everybody who asks
-for one group gets in together, whatever the quorums. The price is paid when an older request for another group
-comes: all the locks must be asked back, up to b of them, where b processes use the member for one group. That makes
+groups meet, so what a common member keeps apart stays apart. What is new: the oldest request that a member knows,
+locked or waiting, decides which group it is for, and it locks itself for everybody who asks for that group. So all who
+ask for one group get in together, whatever the quorums. The price is paid when the oldest request is for another
+group: all the locks must be asked back, up to b of them, where b processes use the member for one group. That makes
 O(qb) messages in the worst case, with surficial quorums of degree d O(qn/d).
 
 Joung 2003, as described in Atreya, Mittal & Peri 2007, sections I, III-B and VII; the text of the original was not at
-hand. As there, a member can be locked for n requests. Ours are: that age alone decides (a request does not overtake an
-older one for another group, which bounds the messages), and that, as in our Maekawa, whoever is overtaken in the queue
+hand. As there, a member can be locked for n requests. Ours are: the rule of the oldest (nobody starves, since no more
+are let in past a request when it has become the oldest), and that, as in our Maekawa, whoever is overtaken in the queue
 is told that it has lost. Groups beyond the number the quorums are made for share a quorum (see
 `parts/quorums/surficial.py`). Channels must be FIFO. Added: fences. Members remember the largest they were told of, and
 the largest of another group; one more than the largest of all other groups is the same for all who are in together.
+
+Cost: REQUEST, LOCKED and RELEASE for every other member, at most one FAILED, and INQUIRE, RELINQUISH and LOCKED again
+for every lock asked back: at most b when a request arrives, and b when the oldest one leaves. A session begins two hops
+after the last has ended (RELEASE, LOCKED), or four, where locks have to be asked back first.
 """
 
 from __future__ import annotations
@@ -46,10 +50,10 @@ SPEC = Spec(
     problem=GROUP,
     reference="Joung 2003; Atreya, Mittal & Peri 2007, sections I and VII",
     fifo=True,
-    messages=Law("3*(q_min-1)", "q*(4+3*b)"),
+    messages=Law("3*(q_min-1)", "q*(4+6*b)"),
     size="2",
     waiting=Law("0", "2"),  # 0 where a process is the only member of its quorum
-    sync_delay=Law("1", "2"),  # 1 where the common member is the one that leaves or enters
+    sync_delay=Law("1", "4"),  # the papers' 2 is the best case; 1 where the common member leaves or enters itself
     concurrency="n",
     options=(GROUPS,),
 )
@@ -207,20 +211,33 @@ class SharedLocks(Loopback):
         raise AssertionError("`receive` has looked")
 
     def _serve(self, out: Out) -> None:
-        """Lock for the oldest request, and for those after it as long as they are of one group; see to the others."""
-        while self.queue and (not self.holders or self.queue[0][2] == self.held):
-            number, process, group = self.queue.pop(0)
-            self.told.discard(process)
-            self.held = group
-            self.holders.append((number, process))
-            self._tell(process, Locked(self.latest.of_others(group)), out)
+        """The oldest request of all, locked or waiting, decides which group I am for."""
+        if not self.queue:
+            return
+        oldest = self.queue[0]
+        if not self.holders:
+            self.held = oldest[2]
+        if not self.holders or oldest[2] == self.held or min(self.holders) < oldest[:2]:
+            self._lock_for_group(out)
         if self.queue:
             self._tell_losers(out)
-            oldest = self.queue[0][:2]
-            for number, process in self.holders:
-                if oldest < (number, process) and process not in self.inquired:
-                    self.inquired.add(process)
-                    self._tell(process, Inquire(), out)
+            if self.queue[0][:2] < min(self.holders):
+                self._ask_locks_back(out)
+
+    def _lock_for_group(self, out: Out) -> None:
+        locked = Locked(self.latest.of_others(self.held))
+        for number, process, group in self.queue:
+            if group == self.held:
+                self.told.discard(process)
+                self.holders.append((number, process))
+                self._tell(process, locked, out)
+        self.queue = [request for request in self.queue if request[2] != self.held]
+
+    def _ask_locks_back(self, out: Out) -> None:
+        for _, process in self.holders:
+            if process not in self.inquired:
+                self.inquired.add(process)
+                self._tell(process, Inquire(), out)
 
     def _tell_losers(self, out: Out) -> None:
         """Whoever waits has lost if anyone older, inside or in the queue, is for another group."""

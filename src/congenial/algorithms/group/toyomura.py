@@ -26,10 +26,10 @@ SPEC = Spec(
     problem=GROUP,
     reference="Toyomura, Kamei & Kakugawa 2003; Atreya, Mittal & Peri 2007, section I",
     fifo=True,
-    messages=Law("3*(q_min-1)", "q*(4+3*b)"),
+    messages=Law("3*(q_min-1)", "q*(4+6*b)"),
     size="2",
     waiting=Law("2"),
-    sync_delay=Law("1", "2"),
+    sync_delay=Law("1", "4"),
     concurrency="n",
     options=(
         Option(
