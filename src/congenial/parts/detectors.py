@@ -4,7 +4,7 @@ A perfect detector never errs, and exists only where somebody knows: in the simu
 checker. On a real network there is only silence, and silence can be slowness. `Heartbeats` suspects whoever has been
 silent for too long, takes it back at the next sign of life, and is then more patient with that process: where delays
 are bounded in the end, however far, it errs only finitely often about each process, and so becomes eventually perfect
-(Chandra and Toueg 1996, section 9.1). How good it is until then is a matter of its two numbers, how often to give a
+(Chandra and Toueg 1996). How good it is until then is a matter of its two numbers, how often to give a
 sign of life and how long to wait for one: see `congenial.sim.detection`.
 
 It is a part: a node hands it its timers and the `Heartbeat` messages. It needs no clock, only timers.

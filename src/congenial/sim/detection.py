@@ -1,5 +1,5 @@
 """How good a failure detector is, measured: detection time, mistake rate, mistake duration (Chen, Toueg and Aguilera
-2002, section 2).
+2002).
 
 Each run has processes that do nothing but watch each other. In the middle of it, at a random moment, the last of them
 crashes. Every other process's opinion of every other is followed. What it costs is measured, too: messages per process
