@@ -61,9 +61,9 @@ class Walk:
             self.fault = "safety"
             self.text = str(error)
             return
-        except IllegalStep as error:
+        except IllegalStep as illegal:  # a name of its own: mypyc gives a name one type in the whole function
             self.fault = "illegal step"
-            self.text = str(error)
+            self.text = str(illegal)
             return
         waiting = self.stepper.occupancy.waiters()
         if waiting:
