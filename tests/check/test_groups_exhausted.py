@@ -9,7 +9,21 @@ from congenial.check.check import check
 
 @pytest.mark.parametrize(
     ("name", "requests"),
-    [("ra1", 2), ("ra2", 1), ("token-gme", 2), ("token-gme-fifo", 2), ("token-gme-types", 2), ("token-gme-bounded", 2)],
+    [
+        ("ra1", 2),
+        ("ra2", 1),
+        ("token-gme", 2),
+        ("token-gme-fifo", 2),
+        ("token-gme-types", 2),
+        ("token-gme-bounded", 2),
+        ("surrogate-a", 2),
+        ("surrogate-b", 2),
+        ("surrogate", 2),
+        ("surrogate-types", 2),
+        ("surrogate-concurrent", 1),
+        ("surrogate-information", 1),
+        ("surrogate-solitary", 1),
+    ],
 )
 def test_every_run_was_seen(name: str, requests: int) -> None:
     result = check(name, nodes=3, requests=requests, groups=2, wants="0;1;0", reduce=False, limit=1_000_000)

@@ -13,6 +13,7 @@ from congenial.algorithms.group.surrogate import Locked, Surrogate
 from congenial.algorithms.group.surrogate_a import SurrogateA
 from congenial.algorithms.group.surrogate_b import SurrogateB
 from congenial.algorithms.system import System
+from congenial.check.check import check
 from congenial.check.fuzz import fuzz
 from congenial.kernel.node import Node
 from congenial.kernel.out import Out
@@ -259,6 +260,36 @@ def test_a_leader_outside_lets_others_in_until_it_has_to_step_down(tmp_path: Pat
     assert waited[2] <= 3
     assert waited[3] > 300
     assert 800 + waited[4] > 700 + waited[3]  # 3 has not been overtaken
+
+
+# -- section VIII-B: type sets -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("nodes", "wants", "quorums"),
+    [(3, "0|1;0;1", "auto"), (4, "0|1;0|2;1|2;0", "singleton"), (3, "0|1;0|1;1", "grid")],
+)
+def test_every_run_with_type_sets(nodes: int, wants: str, quorums: str) -> None:
+    result = check("surrogate-types", nodes=nodes, requests=1, wants=wants, options={"quorums": quorums}, reduce=False)
+    assert result.ok
+    assert result.complete
+
+
+def test_who_is_content_with_several_groups_waits_less(tmp_path: Path) -> None:
+    """Everybody asks for one group of its own choice, or for any of three: more are inside together."""
+    together = {}
+    for choice in ("one", "any"):
+        lines = [
+            f"{20 * turn},{process},{process % 3 if choice == 'one' else '0|1|2'},30"
+            for turn in range(20)
+            for process in range(13)
+        ]
+        load = tmp_path / f"{choice}.csv"
+        load.write_text("\n".join(["time,process,group,hold", *lines]) + "\n")
+        result = simulate("surrogate-types", nodes=13, groups=3, load=str(load))
+        assert result.ok
+        together[choice] = result.concurrency_mean
+    assert together["any"] > 1.5 * together["one"]
 
 
 # -- section VIII-C: information structures ----------------------------------------------------------------
