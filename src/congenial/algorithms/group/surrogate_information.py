@@ -56,6 +56,6 @@ class SurrogateInformation(Surrogate):
 
     def _free(self, out: Out) -> None:
         """Those to be forgotten get their permission one after the other, up to the first that locks me."""
-        self.locked_for = None
+        super()._free(out)
         while self.locked_for is None and self.queue:
             self._lock(self.queue.pop(0), out)
