@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import congenial
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -37,6 +39,21 @@ def test_links_lead_somewhere() -> None:
     for page in sorted(DOCS.rglob("*.md")):
         for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} points to {target}"
+
+
+TRANSFORMS = (DOCS / "transforms.md").read_text(encoding="utf-8")
+COMMANDS = [line for block in re.findall(r"```console\n(.*?)```", TRANSFORMS, re.DOTALL) for line in block.splitlines()]
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_the_commands_about_transforms(line: str) -> None:
+    command, _, said = line.removeprefix("$ congenial ").partition("  # ")
+    env = {**os.environ, "PYTHONPATH": str(Path(congenial.__file__).parents[1])}
+    words = [sys.executable, "-m", "congenial", *command.split()]
+    ended = subprocess.run(words, capture_output=True, text=True, env=env, timeout=100)
+    assert ended.returncode == (1 if said.isupper() else 0), ended.stdout + ended.stderr
+    assert said
+    assert said in ended.stdout
 
 
 def free_port() -> int:

@@ -7,20 +7,28 @@ import os
 import subprocess
 import sys
 
+import pytest
 from shell import Run
 
 from congenial import __version__
-from congenial.algorithms.catalogue import ALGORITHMS
+from congenial.algorithms.catalogue import ALGORITHMS, TRANSFORMS
 from congenial.cli import SUBCOMMANDS
 
 
-def test_every_algorithm_is_listed(run: Run) -> None:
+def test_every_algorithm_is_listed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "250")  # no row is broken
     ended = run("list")
     assert ended.code == 0
     for name, algorithm in ALGORITHMS.items():
         row = next(line for line in ended.out.splitlines() if line.startswith(f"{name} "))
         assert str(algorithm.spec.messages) in row
         assert ("needed" in row) == algorithm.spec.fifo
+
+
+def test_what_can_be_made_of_them_is_listed_too(run: Run) -> None:
+    rows = run("list").out.splitlines()
+    for transform in TRANSFORMS:
+        assert any([row.startswith(f"NAME+{transform} ") and "crashes" in row for row in rows])
 
 
 def test_as_data(run: Run) -> None:

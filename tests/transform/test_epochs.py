@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from cluster import Cluster
 
 from congenial.algorithms.catalogue import find_algorithm
 from congenial.algorithms.system import System
@@ -13,7 +14,7 @@ from congenial.check.fuzz import fuzz, run_once
 from congenial.check.stepper import Stepper
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import IDLE, INSIDE, WAITING, Node
-from congenial.kernel.out import EVERYONE, Out, Outbox
+from congenial.kernel.out import Out
 from congenial.kernel.trace import Trace
 from congenial.problems.epochs import EPOCH_BITS
 from congenial.sim.scenario import Scenario
@@ -22,60 +23,6 @@ from congenial.transform.epochs import REJOIN, Change, Epochs, Join, Ready, Reca
 from congenial.transform.instances import Inside
 
 GRANT = 1 << EPOCH_BITS
-
-
-class Cluster:
-    """Nodes that are handed their messages in the order in which they were sent, but for those that are cut off."""
-
-    def __init__(self, algorithm: str, n: int) -> None:
-        self.system = System(find_algorithm(algorithm), n)
-        self.nodes: list[Any] = self.system.nodes()
-        self.away: set[int] = set()
-        self.under_way: list[tuple[int, int, Any]] = []
-        self.fences: dict[int, int] = {}  # of those inside
-        self.told: list[str] = []  # kinds of messages sent
-
-    def do(self, who: int, what: str, *arguments: Any) -> Outbox:
-        out = Outbox()
-        getattr(self.nodes[who], what)(*arguments, out)
-        if out.ejected or what == "release":
-            self.fences.pop(who, None)
-        if out.entered is not None:
-            self.fences[who] = out.entered[1]
-        for dst, message in out.sent:
-            self.told.append(type(message).__name__)
-            for receiver in range(self.system.n) if dst == EVERYONE else [dst]:
-                if receiver != who:
-                    self.under_way.append((who, receiver, message))
-        return out
-
-    def settle(self) -> None:
-        """Deliver everything between those who are not cut off from each other."""
-        moved = True
-        while moved:
-            moved = False
-            for packet in list(self.under_way):
-                src, dst, message = packet
-                if src not in self.away and dst not in self.away:
-                    self.under_way.remove(packet)
-                    self.do(dst, "receive", src, message)
-                    moved = True
-
-    def lose(self, who: int) -> None:
-        """Everybody else stops hearing of `who`, and suspects it."""
-        self.away.add(who)
-        for other in range(self.system.n):
-            if other not in self.away:
-                self.do(other, "on_suspect", who)
-        self.settle()
-
-    def find(self, who: int) -> None:
-        """`who` is heard of again; it gets what was sent to it meanwhile."""
-        self.away.discard(who)
-        for other in range(self.system.n):
-            if other not in self.away and other != who:
-                self.do(other, "on_trust", who)
-        self.settle()
 
 
 def test_without_faults_it_does_what_the_algorithm_does() -> None:

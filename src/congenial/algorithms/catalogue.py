@@ -49,6 +49,9 @@ from congenial.algorithms.token.suzuki_kasami import SuzukiKasami
 from congenial.algorithms.token.suzuki_kasami_bounded import SuzukiKasamiBounded
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import Node
+from congenial.transform.crash_restart import SPEC as RESTART
+from congenial.transform.crash_restart import restarted
+from congenial.transform.epochs import SPEC as EPOCHS
 from congenial.transform.epochs import in_epochs
 
 ALGORITHMS: dict[str, type[Node]] = {
@@ -102,8 +105,8 @@ SOUND = {name: algorithm for name, algorithm in ALGORITHMS.items() if not algori
 
 
 def find_algorithm(name: str | type[Node]) -> type[Node]:
-    """The node class called `name`: a catalogue name, `path/to/file.py:ClassName`, one of these with `+epochs` behind
-    it, or a class itself."""
+    """The node class called `name`: a catalogue name, `path/to/file.py:ClassName`, one of these with `+epochs` or
+    `+restart` behind it, or a class itself."""
     if not isinstance(name, str):
         return name
     if name in ALGORITHMS:
@@ -118,7 +121,8 @@ def find_algorithm(name: str | type[Node]) -> type[Node]:
     raise ConfigError(f"unknown algorithm {name!r}: {hint} (or path/to/file.py:ClassName)")
 
 
-TRANSFORMS: dict[str, Callable[[type[Node]], type[Node]]] = {"epochs": in_epochs}
+TRANSFORMS: dict[str, Callable[[type[Node]], type[Node]]] = {"epochs": in_epochs, "restart": restarted}
+TRANSFORM_SPECS = (EPOCHS, RESTART)
 
 _transformed: dict[str, type[Node]] = {}  # made once: the class is part of a node's state
 

@@ -15,9 +15,10 @@ def command(json: Json = False, markdown: Markdown = False) -> None:
     """List the algorithms, with what their papers claim of them.
 
     Messages are per entry: n processes, k entries at once, q the largest quorum, i and r the largest inform and request
-    set, D the diameter of the tree, L requests in a round.
+    set, D the diameter of the tree, L requests in a round. What is made of any of them stands below: NAME+restart is
+    suzuki-kasami+restart, token-gme+restart, ...
     """
-    from congenial.algorithms.catalogue import ALGORITHMS
+    from congenial.algorithms.catalogue import ALGORITHMS, TRANSFORM_SPECS
     from congenial.cli.output import print_json, show, table
 
     specs = [algorithm.spec for algorithm in ALGORITHMS.values()]
@@ -31,6 +32,12 @@ def command(json: Json = False, markdown: Markdown = False) -> None:
         title = f"{spec.title}: flawed" if spec.mended_by else spec.title
         listing.add_row(spec.name, title, problem, str(spec.messages or ""), fifo, spec.faults, spec.reference)
     show(listing)
+    if not markdown:
+        print("\nEach can be made to survive crashes:")
+        made = table("name", "survives", "reference")
+        for spec in TRANSFORM_SPECS:
+            made.add_row(f"NAME+{spec.name}", spec.faults, spec.reference)
+        show(made)
 
 
 def row(spec: Spec) -> dict[str, object]:

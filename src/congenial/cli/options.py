@@ -148,7 +148,7 @@ def complete_algorithm(incomplete: str) -> list[tuple[str, str]]:
     return [(name, kind.spec.title) for name, kind in ALGORITHMS.items() if name.startswith(incomplete)]
 
 
-NAMED = "A name from `congenial list`, or path/to/file.py:ClassName."
+NAMED = "A name from `congenial list`, or path/to/file.py:ClassName; behind it +restart or +epochs to survive crashes."
 Algorithm = Annotated[str, typer.Argument(help=NAMED, autocompletion=complete_algorithm)]
 Seed = Annotated[int, typer.Option(help="Equal seeds give equal runs.", rich_help_panel=RUNS)]
 Repeat = Annotated[int, typer.Option(help="Runs, with seeds SEED, SEED+1, ...", rich_help_panel=RUNS)]

@@ -8,12 +8,14 @@ instance, so that those of an earlier one can be told.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
 from congenial.algorithms.system import System
+from congenial.kernel.errors import ContractError
 from congenial.kernel.message import Message
 from congenial.kernel.node import Node
 from congenial.kernel.out import Out
@@ -71,7 +73,7 @@ class Instances(Node):
         self.settings = tuple([(name, settings[name].text) for name in sorted(settings)])
         self.instance = 0
         self.members = tuple(range(n))
-        self.inner = self._system().node(me)
+        self.inner = self.system().node(me)
         self.inner_timers: list[int] = []
 
     def begin(self, instance: int, members: tuple[int, ...], out: Out) -> None:
@@ -79,14 +81,15 @@ class Instances(Node):
         self.drop_timers(out)
         self.instance = instance
         self.members = members
-        self.inner = self._system().node(members.index(self.me))
+        self.inner = self.system().node(self.place(self.me))
 
     def drop_timers(self, out: Out) -> None:
         for timer in self.inner_timers:
             out.cancel_timer(OWN_TIMERS + timer)
         self.inner_timers = []
 
-    def _system(self) -> System:
+    def system(self) -> System:
+        """What the members are a system of."""
         key = (type(self).algorithm, len(self.members), self.settings)
         system = _systems.get(key)
         if system is None:
@@ -103,7 +106,16 @@ class Instances(Node):
 
     def hand_in(self, src: int, body: Message, out: Out) -> None:
         """Give the inner node a message of its instance."""
-        self.inner.receive(self.members.index(src), body, self.relay(out))
+        self.inner.receive(self.place(src), body, self.relay(out))
+
+    def place(self, process: int) -> int:
+        """A member's number in the instance."""
+        if len(self.members) == self.n:
+            return process
+        place = bisect_left(self.members, process)
+        if place == len(self.members) or self.members[place] != process:
+            raise ContractError(f"process {process} is no member of instance {self.instance}: {self.members}")
+        return place
 
     def on_inner_timer(self, timer: int, out: Out) -> None:
         """`timer` as this node knows it; one that an earlier instance had set may still run out."""
