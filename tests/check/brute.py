@@ -55,6 +55,9 @@ class Notes(Out):
     def cancel_timer(self, timer: int) -> None:
         self.world.timers.discard((self.me, timer))
 
+    def save(self) -> None:
+        self.world.to_save.add(self.me)
+
     def choose(self, options: int) -> int:
         self.options.append(options)
         return self.choices[len(self.options) - 1] if len(self.options) <= len(self.choices) else 0
@@ -66,12 +69,15 @@ class History:
     def __init__(self, system: System, requests: int, fifo: bool, moves: tuple[Move, ...]) -> None:
         self.fifo, self.grouped, self.shared = fifo, system.problem.groups, system.problem.name in ("anyone", "kmutex")
         self.capacity = system.problem.capacity if system.problem.name == "kmutex" else 0
+        self.patient = system.spec.patient
         self.nodes: list[Node] = system.nodes()
         self.left = [requests] * system.n
         self.asked: dict[int, int] = {}
         self.inside: dict[int, int] = {}
         self.network: list[tuple[int, int, Message]] = []
         self.timers: set[tuple[int, int]] = set()
+        self.to_save: set[int] = set()
+        self.saved = [self.durable(who) for who in range(system.n)]
         self.last = (0, 0)
         self.options: list[int] = []  # of the choices in the last move
         for move in moves:
@@ -99,6 +105,13 @@ class History:
             raise
         except Exception as error:
             raise Wrong("illegal step") from error
+        if who in self.to_save:
+            self.saved[who] = self.durable(who)
+            self.to_save.remove(who)
+
+    def durable(self, who: int) -> str:
+        node = self.nodes[who]
+        return repr([described(getattr(node, name)) for name in type(node).durable])
 
     def moves(self, groups: int) -> list[Move]:
         found: list[Move] = []
@@ -107,19 +120,20 @@ class History:
                 found.append(("leave", who, None, ()))
             elif who not in self.asked and self.left[who]:
                 found += [("ask", who, group, ()) for group in range(groups)]
-        found += [("timer", who, timer, ()) for who, timer in sorted(self.timers)]
         for position, (source, receiver, message) in enumerate(self.network):
             before = self.network[:position]
             hidden = [packet[:2] for packet in before] if self.fifo else before
             if ((source, receiver) if self.fifo else (source, receiver, message)) not in hidden:
                 found.append(("deliver", receiver, position, ()))
+        if not self.patient or all(move[0] == "ask" for move in found):
+            found += [("timer", who, timer, ()) for who, timer in sorted(self.timers)]
         return found
 
     def text(self) -> str:
         packets = [(source, receiver, repr(message)) for source, receiver, message in self.network]
         packets.sort(key=(lambda packet: packet[:2]) if self.fifo else None)
         rest = (self.left, sorted(self.asked.items()), sorted(self.inside.items()), sorted(self.timers), self.last)
-        return repr((described(self.nodes), packets, rest))
+        return repr((described(self.nodes), self.saved, packets, rest))
 
 
 def described(thing: object) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from congenial.algorithms.catalogue import ALGORITHMS, SOUND
+from congenial.algorithms.system import System
 from congenial.sim.hops import Spread, measure_hops
 
 
@@ -13,9 +14,11 @@ def test_claims_hold(name: str) -> None:
     for nodes in (2, 5, 7, 12, 13):
         hops = measure_hops(name, nodes, groups=3)
         assert hops.waiting is not None
-        assert hops.sync_delay is not None
         assert hops.waiting.kept, hops.waiting
-        assert hops.sync_delay.kept, hops.sync_delay
+        several = System(ALGORITHMS[name], nodes).problem.capacity > 1
+        if not several:  # where k may enter there is hardly ever nobody inside
+            assert hops.sync_delay is not None
+            assert hops.sync_delay.kept, hops.sync_delay
 
 
 @pytest.mark.parametrize("tree", ["star", "line", "random"])

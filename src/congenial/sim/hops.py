@@ -73,7 +73,7 @@ def measure_hops(
     """
     given = dict(options or {})
     calm = _run(Scenario(algorithm, nodes, groups, ROUNDS, 0, "constant:1", "constant:1", load="turns", options=given))
-    hold = f"constant:{50 * (nodes + 1)}"
+    hold = f"constant:{10 * (nodes + 1)}"  # longer than any request travels
     busy = _run(Scenario(algorithm, nodes, groups, ROUNDS, "constant:0", hold, "constant:1", options=given))
     spec, sizes = calm.system.spec, {**calm.system.sizes, "m": groups}
     return Hops(
