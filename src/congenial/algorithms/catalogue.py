@@ -8,6 +8,9 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 
+from congenial.algorithms.group.drs_gme import DrsGme
+from congenial.algorithms.group.drs_gme_extended import DrsGmeExtended
+from congenial.algorithms.group.drs_gme_faults import DrsGmeFaults
 from congenial.algorithms.group.maekawa_m import MaekawaM
 from congenial.algorithms.group.maekawa_s import MaekawaS
 from congenial.algorithms.group.ra1 import RA1
@@ -97,6 +100,9 @@ ALGORITHMS: dict[str, type[Node]] = {
         SurrogateTypes,
         SurrogateInformation,
         SurrogateSolitary,
+        DrsGme,
+        DrsGmeFaults,
+        DrsGmeExtended,
     )
 }
 
