@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from congenial import Spec
-from congenial.algorithms.group.drs_gme import Complete, DrsGme, Request, Start, Token
+from congenial.algorithms.group.drs_gme import NONE, Complete, DrsGme, Request, Start, Token
 from congenial.algorithms.group.drs_gme_faults import DrsGmeFaults, IsComplete
 from congenial.kernel.message import Message
 from congenial.kernel.node import INSIDE, WAITING
@@ -42,7 +42,7 @@ class TokenToItself(DrsGme):
     spec: ClassVar[Spec] = replace(DrsGme.spec, name="drs-gme-token-to-itself")
 
     def _next_session(self, out: Out) -> None:
-        if self.queue:
+        if self.queue and self.group != NONE:
             self._pass_token(self.queue[0][1][0][0], out)
         else:
             super()._next_session(out)

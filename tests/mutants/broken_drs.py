@@ -68,7 +68,7 @@ class NobodyPassesItAgain(DrsGmeFaults):
         pass
 
 
-@killed("safety", nodes=2, requests=2, groups=2, crashes=1)
+@killed("safety", nodes=2, requests=2, wants="0,1;0", crashes=1)
 class FollowersForgotten(DrsGmeFaults):
     """A captain that comes back does not know whom it has let in."""
 
@@ -107,7 +107,7 @@ class NumberForgotten(DrsGmeFaults):
     durable: ClassVar[tuple[str, ...]] = tuple([name for name in DrsGmeFaults.durable if name != "number"])
 
 
-@killed("illegal step", nodes=2, requests=2, groups=2, crashes=1)
+@killed("illegal step", nodes=2, requests=2, wants="0,1;0", crashes=1)
 class OldRequestsCount(DrsGmeFaults):
     """The token that comes for a request from before a crash is used for it."""
 

@@ -20,8 +20,8 @@ Swaroop & Singh 2007, sections III to V, and the pseudocode of its appendix, whi
   else bring the token, or a START, to somebody that has not asked.
 - A request that comes before the token does is remembered until then. It may have come to nobody else in time.
 - A late copy that comes to the holder is answered with the request that brought it the token, unless that process has
-  been sent it. Else the two can lose sight of each other, as in Singhal's algorithm: the sender of the late copy may have
-  emptied its request set, and the holder is not in it. Every request still goes to each process once at most.
+  been sent it. Else the two can lose sight of each other, as in Singhal's algorithm: the sender of the late copy may
+  have emptied its request set, and the holder is not in it. Every request still goes to each process once at most.
 
 With faults see `drs_gme_faults`; the numbers in START and COMPLETE are for those. The fence is the session's number.
 """
