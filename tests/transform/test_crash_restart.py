@@ -10,6 +10,7 @@ import pytest
 from cluster import Cluster
 
 from congenial.algorithms.catalogue import ALGORITHMS, SOUND, find_algorithm
+from congenial.algorithms.group.token_gme import Request
 from congenial.algorithms.system import System
 from congenial.check.check import check, make_bounds
 from congenial.check.fuzz import fuzz, run_once
@@ -20,11 +21,16 @@ from congenial.kernel.node import IDLE, INSIDE, WAITING, Node
 from congenial.kernel.out import Out, Outbox
 from congenial.kernel.state import state_of
 from congenial.kernel.trace import Trace
+from congenial.net.codec import Data, FrameReader, Vocabulary, encode_frame
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
 from congenial.testing import Case, conformance
 from congenial.transform.crash_restart import TAG_BITS, Done, Leave, Notify, Restart, Resume, Start
 from congenial.transform.instances import Inside
+
+Restarted: Any = find_algorithm("suzuki-kasami+restart")
+Permitted: Any = find_algorithm("ricart-agrawala+restart")
+Grouped: Any = find_algorithm("token-gme+restart")
 
 NAMED = ("token-gme", "suzuki-kasami", "ricart-agrawala", "raymond-tree", "maekawa")
 TAG = 1 << TAG_BITS
@@ -241,6 +247,15 @@ def test_what_cannot_be_is_refused(src: int, message: Message) -> None:
     assert state_of(node) == before
 
 
+def test_its_messages_travel() -> None:
+    vocabulary = Vocabulary(Grouped)
+    inner = Request(3, (1, 2))
+    for message in (Notify((1, 2)), Start(2, 1, 7, (0, 3), (4,)), Done(1, ()), Inside(1, inner), Resume(4)):
+        (frame,) = FrameReader(vocabulary).feed(encode_frame(Data(1, 2, "lock", vocabulary.encode(message))))
+        assert isinstance(frame, Data)
+        assert vocabulary.message(frame.body) == message
+
+
 def test_without_crashes_it_does_what_the_algorithm_does() -> None:
     """'if no process fails during an execution then the performance [...] is identical' (section 5.3.5)"""
     plain = simulate("token-gme", nodes=7, groups=3, requests=20, seed=4)
@@ -391,10 +406,6 @@ def test_random_schedules_with_crashes_of_all_but_one(algorithm: str) -> None:
 
 
 # -- what must not be left out -----------------------------------------------------------------------------
-
-Restarted: Any = find_algorithm("suzuki-kasami+restart")
-Permitted: Any = find_algorithm("ricart-agrawala+restart")
-Grouped: Any = find_algorithm("token-gme+restart")
 
 
 class Hasty(Restarted):  # type: ignore[misc]

@@ -286,7 +286,7 @@ class CrashRestart(Instances):
                 self.inner.request(self.wants, self.relay(out))
 
     def _on_inside(self, src: int, msg: Inside, out: Out) -> None:
-        if src in self.members:
+        if self.place(src) >= 0:  # it always is, unless somebody was suspected who is alive
             self._resume(out)
             self.hand_in(src, msg.body, out)
 

@@ -106,16 +106,17 @@ class Instances(Node):
 
     def hand_in(self, src: int, body: Message, out: Out) -> None:
         """Give the inner node a message of its instance."""
-        self.inner.receive(self.place(src), body, self.relay(out))
+        place = self.place(src)
+        if place < 0:
+            raise ContractError(f"process {src} is no member of instance {self.instance}: {self.members}")
+        self.inner.receive(place, body, self.relay(out))
 
     def place(self, process: int) -> int:
-        """A member's number in the instance."""
+        """A member's number in the instance, or -1."""
         if len(self.members) == self.n:
             return process
         place = bisect_left(self.members, process)
-        if place == len(self.members) or self.members[place] != process:
-            raise ContractError(f"process {process} is no member of instance {self.instance}: {self.members}")
-        return place
+        return place if place < len(self.members) and self.members[place] == process else -1
 
     def on_inner_timer(self, timer: int, out: Out) -> None:
         """`timer` as this node knows it; one that an earlier instance had set may still run out."""
