@@ -19,7 +19,7 @@ from congenial.kernel.trace import Trace
 from congenial.problems.epochs import EPOCH_BITS
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
-from congenial.transform.epochs import REJOIN, Change, Epochs, Join, Ready, Recall
+from congenial.transform.epochs import LAST_FENCE, REJOIN, Change, Epochs, Join, Ready, Recall
 from congenial.transform.instances import Inside
 
 GRANT = 1 << EPOCH_BITS
@@ -86,6 +86,29 @@ def test_a_minority_lets_nobody_in_and_throws_its_own_out() -> None:
     assert not cluster.fences
     cluster.do(0, "on_trust", 1)
     assert cluster.fences == {0: 2}, "the token was there all the time"
+
+
+def test_an_epoch_whose_fences_run_out_is_followed_by_another() -> None:
+    cluster = Cluster("suzuki-kasami+epochs", 3)
+    cluster.nodes[0].inner.entries = LAST_FENCE // 2
+    for expected in (LAST_FENCE // 2 + 1, GRANT + 1, GRANT + 2):
+        cluster.do(0, "request", (0,))
+        assert cluster.fences == {0: expected}
+        cluster.do(0, "release")
+        cluster.settle()
+    cluster.nodes[0].inner.entries = LAST_FENCE
+    cluster.do(0, "request", (0,))
+    assert cluster.fences == {}, "better no entry than one with the fence of another epoch"
+
+
+def test_who_could_enter_says_so() -> None:
+    cluster = Cluster("srimani-reddy+epochs", 3)
+    node = cluster.nodes[0]
+    assert node.could_enter()
+    cluster.do(0, "on_suspect", 1)
+    cluster.do(0, "on_suspect", 2)
+    assert not node.could_enter()
+    assert not cluster.do(0, "on_timer", REJOIN).sent, "nor does it ask whom it does not hear"
 
 
 def test_calls_are_answered_by_who_knows_better() -> None:

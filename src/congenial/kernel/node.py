@@ -34,6 +34,7 @@ class Node:
     spec: ClassVar[Spec] = UNSPECIFIED
     durable: ClassVar[tuple[str, ...]] = ()  # the attributes that `Out.save` saves
     made_of: ClassVar[tuple[type, ...]] = ()  # the classes of its parts and inner nodes that have messages
+    rejoins: ClassVar[bool] = False  # one process may be started again while others go on, even without memory
 
     def __init__(self, me: int, n: int) -> None:
         self.me = me

@@ -12,7 +12,7 @@ from typing import Final
 
 from congenial.kernel.problem import Problem
 
-EPOCH_BITS: Final = 32  # the lower bits of a fence, which count within an epoch
+EPOCH_BITS: Final = 20  # the lower bits of a fence, which count within an epoch
 
 
 class InEpochs(Problem):

@@ -9,7 +9,7 @@ of that late, so exclusion is weak; but a fence begins with the number of its ep
 (`problems.epochs`).
 
 While a process does not trust a majority it lets nobody in, and throws its own application out. Whoever is excluded
-and alive asks to `Join` again, less and less often.
+and alive asks to `Join` again, less and less often. An epoch whose fences run out is followed by another.
 
 After a crash a process has its epoch and its votes, but not its instance, so it calls for a new epoch. If it has lost
 even that (`on_amnesia`), it must not run what it may have run, nor vote on what it may have voted on. It asks everyone
@@ -44,6 +44,7 @@ CALM: Final = 1
 FIRST_PAUSE: Final = 1.0  # before one asks to join again
 LONGEST_PAUSE: Final = 64.0
 NEVER: Final = 1 << 62
+LAST_FENCE: Final = (1 << EPOCH_BITS) - 1  # within an epoch; from the middle on, the next epoch is called for
 
 Members = tuple[int, ...]
 
@@ -111,6 +112,7 @@ class Epochs(Instances):
 
     durable: ClassVar[tuple[str, ...]] = ("instance", "members", "consensus", "runs_from", "votes_from")
     made_of: ClassVar[tuple[type, ...]] = (Consensus,)
+    rejoins: ClassVar[bool] = True
 
     def __init__(self, me: int, n: int, **settings: Setting) -> None:
         super().__init__(me, n, **settings)
@@ -120,6 +122,7 @@ class Epochs(Instances):
         self.wants: Groups = ()  # what the application waits for
         self.entered = 0  # the epoch it is inside of
         self.kept_back: tuple[int, int] | None = None  # an entry (group and fence), for want of a majority
+        self.worn = False  # the fences of this epoch are running out
         self.suspects: set[int] = set()
         self.called_for = 0  # the latest epoch I have proposed members for
         self.pause = FIRST_PAUSE
@@ -142,18 +145,24 @@ class Epochs(Instances):
         self.leave()
         self._left(out)
 
+    def could_enter(self) -> bool:
+        return self.running and self._has_majority() and self.inner.could_enter()
+
     def admit(self, group: int, fence: int, out: Out) -> None:
-        if self._has_majority():
+        if self._has_majority() and fence <= LAST_FENCE:
             self.wants = ()
             self.entered = self.instance
             self.enter(out, self.instance << EPOCH_BITS | fence, group)
         else:
             self.kept_back = (group, fence)
+        self.worn = fence > LAST_FENCE // 2
 
     def _left(self, out: Out) -> None:
         """The application is out: the inner node can be told, or the epoch that waits for it."""
         if self.entered == self.instance:
             self.inner.release(self.relay(out))
+            if self.worn:
+                self._call(out)
         else:
             self._be_ready(out)
 
@@ -244,6 +253,7 @@ class Epochs(Instances):
         self.running = False
         self.ready = set()
         self.kept_back = None
+        self.worn = False
         self.early = [message for message in self.early if message[0] >= epoch]
         self.consensus.forget(epoch + 1)
         out.save()
@@ -314,9 +324,10 @@ class Epochs(Instances):
         elif timer == CALM:
             self.pause = FIRST_PAUSE
         else:
-            out.broadcast(Join(self.instance))
-            if self._suspects_a_member():  # perhaps all of them have crashed
-                self._call(out)
+            if self._has_majority():
+                out.broadcast(Join(self.instance))
+                if self._suspects_a_member():  # perhaps all of them have crashed
+                    self._call(out)
             self._ask_later(out)
 
     def _on_join(self, src: int, msg: Join, out: Out) -> None:
