@@ -19,6 +19,7 @@ def test_public_names() -> None:
         "CongenialError",
         "ContractError",
         "Law",
+        "LockLost",
         "LockTimeout",
         "Message",
         "Node",

@@ -16,7 +16,7 @@ from congenial.kernel.message import Message
 from congenial.kernel.node import Node
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Law, Option, Spec
-from congenial.net.errors import ClusterDegraded, LockTimeout, NotHeld, ProtocolError
+from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld, ProtocolError
 from congenial.problems.group import GROUP
 from congenial.problems.mutex import MUTEX
 
@@ -36,6 +36,7 @@ __all__ = [
     "CongenialError",
     "ContractError",
     "Law",
+    "LockLost",
     "LockTimeout",
     "Message",
     "Node",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import random
 import socket
 import subprocess
@@ -15,6 +16,7 @@ from typing import Any
 
 from congenial.net.config import ClusterConfig, Timing
 from congenial.net.locks import Cluster
+from congenial.net.storage import DirectoryStorage
 
 NAMES = "abcdefgh"
 QUICK = Timing(heartbeat=0.1, suspect_after=0.6, gather=5.0, reconnect=0.002, reconnect_most=0.02)
@@ -48,6 +50,26 @@ async def clusters(n: int, ready: bool = True, **settings: Any) -> AsyncIterator
     finally:
         for member in members:
             await member.close()
+
+
+async def crash(member: Cluster) -> None:
+    """End a member as `kill -9` would, as far as that can be done in one process: nobody is told, nothing is saved."""
+    host = member._host
+    host.closing = True
+    host.serving = False
+    for task in host.tasks:
+        task.cancel()
+    await asyncio.gather(*host.tasks, return_exceptions=True)
+    if host.server is not None:
+        host.server.close()
+    for connection in list(host.connections):
+        connection.abort()
+    for door in host.all_doors():
+        door.stop_timers()
+    if isinstance(host.storage, DirectoryStorage):
+        os.close(host.storage.file)
+    host.flush = lambda: None  # type: ignore[method-assign]
+    await asyncio.sleep(0.01)
 
 
 def answers(path: Path) -> bool:

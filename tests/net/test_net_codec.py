@@ -101,7 +101,7 @@ def test_values_of_the_wrong_type_are_refused() -> None:
 
 
 FRAMES = [
-    Hello("jukebox", "a", "b", ("a", "b"), "abc", 1 << 60, 0, 7),
+    Hello("jukebox", "a", "b", ("a", "b"), "abc", 1 << 60, 0, 7, (1 << 60, 1 << 61)),
     Data(1, 2, "lock", TOKEN_GME.encode(Request(1, (2,)))),
     Ack(5),
     Bye("tired", True),
@@ -144,8 +144,8 @@ def test_a_flipped_byte_is_a_frame_or_refused(which: int, at: int, byte: int) ->
 
 
 def test_other_versions_and_long_frames_are_refused() -> None:
-    with pytest.raises(ProtocolError, match="version 2"):
-        list(FrameReader(TOKEN_GME).feed(struct.pack(">I", 2 << 24)))
+    with pytest.raises(ProtocolError, match=f"version {VERSION + 1}"):
+        list(FrameReader(TOKEN_GME).feed(struct.pack(">I", VERSION + 1 << 24)))
     with pytest.raises(ProtocolError, match="too long"):
         list(FrameReader(TOKEN_GME).feed(struct.pack(">I", VERSION << 24 | 100_000)))  # before it has said who it is
     reader = FrameReader(TOKEN_GME)

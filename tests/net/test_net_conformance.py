@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from netlab import clusters, witness_process
 
-from congenial.algorithms.catalogue import ALGORITHMS, SOUND
+from congenial.algorithms.catalogue import SOUND, find_algorithm
 from congenial.net.locks import Cluster
-from congenial.net.witness import Reporter
+from congenial.net.roster import FENCE_BITS
+from congenial.net.witness import Outdated, Reporter
+from congenial.problems.epochs import within_epoch
 from congenial.problems.kmutex import KMUTEX
 
 TASKS = 3  # of each member
@@ -27,8 +29,9 @@ def witness(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 async def conform(algorithm: str, n: int, witness: Path) -> None:
     rng = random.Random(f"{algorithm} {n}")
-    problem = ALGORITHMS[algorithm].spec.problem
-    assert problem is not None
+    claimed = find_algorithm(algorithm).spec.problem
+    assert claimed is not None
+    problem = within_epoch(claimed)
     several = problem is KMUTEX
     limit = {"limit": K} if several else {}
     lock = f"{algorithm} on {n}"
@@ -50,11 +53,12 @@ async def conform(algorithm: str, n: int, witness: Path) -> None:
     assert verdict["violations"] == []
     assert verdict["scenes"][lock]["entries"] == n * TASKS * ENTRIES
     assert verdict["scenes"][lock]["inside"] == 0
+    assert verdict["scenes"][lock]["superseded"] == verdict["scenes"][lock]["refused"] == 0
     assert verdict["scenes"][lock]["most"] == K or not several
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
-@pytest.mark.parametrize("algorithm", SOUND)
+@pytest.mark.parametrize("algorithm", [*SOUND, "token-gme+epochs", "srimani-reddy+epochs", "maekawa+epochs"])
 def test_exclusion_holds_and_everyone_gets_in(algorithm: str, n: int, witness: Path) -> None:
     asyncio.run(conform(algorithm, n, witness))
 
@@ -82,5 +86,36 @@ def test_the_witness_sees_what_must_not_be(tmp_path: Path) -> None:
                 with pytest.raises(AssertionError, match="without being inside"):
                     await one.tell("leave", lock="s", who="nobody")
                 assert len((await two.verdict())["violations"]) == 5
+                scenes = (await two.verdict())["scenes"]
+                assert all(scene["superseded"] == 0 for scene in scenes.values())
+
+    asyncio.run(story())
+
+
+def test_the_witness_honours_fences(tmp_path: Path) -> None:
+    era = 1 << FENCE_BITS
+
+    async def story() -> None:
+        with witness_process(tmp_path) as path:
+            async with Reporter(path) as one, Reporter(path) as two:
+                await one.tell("enter", lock="x", who="a", group=None, fence=era + 5)
+                assert await one.tell("read", lock="x", who="a", fence=era + 5) == 0
+                await two.tell("enter", lock="x", who="b", group=None, fence=2 * era + 1)
+                assert await two.tell("read", lock="x", who="b", fence=2 * era + 1) == 0
+                assert await two.tell("write", lock="x", who="b", fence=2 * era + 1, value=1) == 1
+                with pytest.raises(Outdated):
+                    await one.tell("write", lock="x", who="a", fence=era + 5, value=1)
+                await one.tell("leave", lock="x", who="a")
+                with pytest.raises(Outdated):
+                    await one.tell("enter", lock="x", who="c", group=None, fence=era + 7)
+                with pytest.raises(AssertionError, match="enters None while b"):
+                    await one.tell("enter", lock="x", who="c", group=None, fence=2 * era + 2)
+                with pytest.raises(AssertionError, match="what others wrote is lost"):
+                    await one.tell("write", lock="x", who="c", fence=2 * era + 2, value=1)
+                verdict = await two.verdict()
+                assert len(verdict["violations"]) == 2
+                assert verdict["scenes"]["x"]["superseded"] == 1
+                assert verdict["scenes"]["x"]["refused"] == 2
+                assert verdict["scenes"]["x"]["value"] == 1
 
     asyncio.run(story())

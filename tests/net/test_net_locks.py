@@ -352,7 +352,7 @@ def test_a_newcomer_joins_those_inside_however_long_they_stay() -> None:
 
 def test_waiting_for_someone_who_is_away_fails_by_name_and_works_again_when_it_returns() -> None:
     async def story() -> None:
-        async with cabled_clusters(3, timing=QUICK) as (members, cables):
+        async with cabled_clusters(3, timing=QUICK, algorithm="token-gme") as (members, cables):
             async with members[2].mutex("x"):
                 pass
             held = await members[2].mutex("x").acquire()

@@ -11,7 +11,7 @@ from netlab import NAMES, QUICK, address_of, clusters, listener
 from congenial.net.config import ClusterConfig
 from congenial.net.errors import ClusterDegraded
 from congenial.net.locks import Cluster
-from congenial.net.roster import FENCE_BITS, Roster, new_incarnation
+from congenial.net.roster import FENCE_BITS, FORGETFUL, ORIGINAL, RECOVERED, Roster, new_incarnation
 
 
 def test_a_roster_opens_when_everyone_has_pinned_the_same() -> None:
@@ -26,7 +26,8 @@ def test_a_roster_opens_when_everyone_has_pinned_the_same() -> None:
     assert roster.absent() == [1]
     assert roster.hear_view(1, roster.view)
     assert roster.open
-    assert roster.epoch == 9
+    assert roster.birth == 9
+    assert roster.past == ORIGINAL
 
 
 def test_before_all_have_met_a_peer_may_start_again_but_not_after() -> None:
@@ -47,6 +48,36 @@ def test_before_all_have_met_a_peer_may_start_again_but_not_after() -> None:
     assert not roster.open
 
 
+def test_who_is_started_again_before_the_founding_is_waited_for_anew() -> None:
+    roster = Roster(3, 0, 1, rejoins=True)
+    for peer, incarnation in ((1, 2), (2, 4)):
+        roster.recognise(peer, incarnation)
+        roster.meet(peer)
+    assert roster.pinned
+    assert roster.recognise(1, 3)
+    assert not roster.pinned
+    assert roster.hear_view(2, (1, 2, 4))  # no reason to part
+    assert roster.meet(1)
+    assert roster.hear_view(1, (1, 3, 4))
+    assert not roster.open
+    assert roster.hear_view(2, (1, 3, 4))
+    assert roster.founded == (1, 3, 4)
+    assert roster.recognise(1, 9)
+    assert roster.founded == (1, 3, 4)
+
+
+def test_the_founding_tells_a_process_what_it_is() -> None:
+    founded = (1, 3, 4)
+    for incarnation, past in ((3, ORIGINAL), (9, FORGETFUL)):
+        roster = Roster(3, 1, incarnation, rejoins=True)
+        assert not roster.open
+        assert roster.hear_founded(founded)
+        assert roster.open
+        assert roster.past == past
+        assert not roster.hear_founded((1, 3, 5))
+    assert Roster(3, 1, 9, True, founded, RECOVERED).open
+
+
 def test_alone_is_everyone() -> None:
     assert Roster(1, 0, 1).open
 
@@ -61,12 +92,12 @@ def test_incarnations_grow_even_if_the_clock_goes_back() -> None:
 
 def test_a_node_that_is_started_again_is_refused_by_name(caplog: pytest.LogCaptureFixture) -> None:
     async def story() -> None:
-        async with clusters(3) as members:
+        async with clusters(3, algorithm="token-gme") as members:
             config = members[0].config
             async with members[2].mutex("x"):
                 pass
             await members[1].close()
-            again = Cluster("b", ClusterConfig(config.nodes, timing=QUICK))
+            again = Cluster("b", ClusterConfig(config.nodes, timing=QUICK, algorithm="token-gme"))
             await again.start()
             with pytest.raises(ClusterDegraded, match="started again without its state"):
                 await again.ready(1.0)

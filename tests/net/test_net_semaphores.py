@@ -35,7 +35,7 @@ def sent(members: list[Cluster]) -> int:
 
 
 @pytest.mark.parametrize(("n", "k"), [(1, 1), (1, 3), (3, 1), (3, 3), (2, 5)])
-@pytest.mark.parametrize("semaphores", ["srimani-reddy", "raymond-k", "kakugawa"])
+@pytest.mark.parametrize("semaphores", ["srimani-reddy+epochs", "srimani-reddy", "raymond-k", "kakugawa"])
 def test_it_lets_in_k(n: int, k: int, semaphores: str) -> None:
     async def story() -> None:
         async with clusters(n, semaphores=semaphores) as members:
@@ -90,7 +90,7 @@ def test_where_a_token_rests_nobody_is_asked() -> None:
             before = sent(members)
             for _ in range(50):
                 async with members[0].semaphore("gpus", 2) as held:
-                    assert held.fence == 0
+                    assert held.fence == members[1]._host.fence_base  # of epoch 0
             held_now = await members[0].try_semaphore("gpus", 2)
             assert held_now is not None
             held_now.release()
@@ -208,7 +208,8 @@ def test_what_cannot_be_an_algorithm_of_semaphores_is_refused() -> None:
 
 def test_with_the_tokens_that_are_left_work_goes_on_while_a_member_is_away() -> None:
     async def story() -> None:
-        async with cabled_clusters(3, timing=QUICK) as (members, cables):
+        plain = {"algorithm": "token-gme", "semaphores": "srimani-reddy"}
+        async with cabled_clusters(3, timing=QUICK, **plain) as (members, cables):
             theirs = await members[2].semaphore("gpus", 2, timeout=5).acquire()
             ours = await members[0].semaphore("gpus", 2, timeout=5).acquire()
             cables[2].down = True

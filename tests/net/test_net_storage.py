@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from netlab import NAMES, QUICK, address_of, listener
+from netlab import NAMES, QUICK, address_of, clusters, listener
 
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message
@@ -17,9 +17,10 @@ from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.net import host as host_module
 from congenial.net.config import ClusterConfig
+from congenial.net.errors import ClusterDegraded
 from congenial.net.host import Host
 from congenial.net.locks import Cluster
-from congenial.net.storage import DirectoryStorage
+from congenial.net.storage import LEAST_GARBAGE, NAME, DirectoryStorage, Storage
 
 
 @dataclass(frozen=True)
@@ -111,22 +112,109 @@ def test_durable_state_comes_back_and_timers_and_suspicion_reach_the_node(
 def test_incarnations_are_remembered(tmp_path: Path) -> None:
     async def incarnation() -> int:
         host = Host("a", ClusterConfig({"a": "127.0.0.1:7101"}, state=str(tmp_path)))
-        return host.roster.view[0]
+        host.storage.close()
+        return host.incarnation
 
-    DirectoryStorage(tmp_path).save("incarnation", 1 << 61)  # the clock was far ahead, once
+    storage = DirectoryStorage(tmp_path)
+    storage.save("incarnation", 1 << 61)  # the clock was far ahead, once
+    storage.close()
     first = asyncio.run(incarnation())
     assert first > 1 << 61
     assert asyncio.run(incarnation()) > first
 
 
-def test_unreadable_state_is_named(tmp_path: Path) -> None:
+# -- the file ------------------------------------------------------------------------------------------------------
+
+
+def stored(folder: Path) -> dict[str, object]:
+    storage = DirectoryStorage(folder)
+    found = {key: storage.load(key) for key in storage.values}
+    storage.close()
+    return found
+
+
+def write_five(folder: Path) -> tuple[bytes, list[int]]:
+    """The file with five records, two of the same key, and where each begins."""
+    storage = DirectoryStorage(folder)
+    sizes = [0]
+    for number, key in enumerate(("x", "y", "x", "z", "w")):
+        storage.save(key, ("value", number))
+        storage.sync()
+        sizes.append(storage.size)
+    storage.close()
+    return (folder / NAME).read_bytes(), sizes
+
+
+def test_a_write_that_was_cut_off_at_any_byte_is_as_if_it_had_not_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("fsync", "fdatasync"):  # thousands of them take their time
+        monkeypatch.setattr(f"congenial.net.storage.os.{name}", lambda file: None)
+    whole, begins = write_five(tmp_path)
+    states = [{}, {"x": 0}, {"x": 0, "y": 1}, {"x": 2, "y": 1}, {"x": 2, "y": 1, "z": 3}]
+    states.append({**states[-1], "w": 4})
+    for cut in range(len(whole) + 1):
+        for tail in (b"", b"\0" * 7, b"\0" * (len(whole) - cut)):
+            (tmp_path / NAME).write_bytes(whole[:cut] + tail)
+            complete = len([begin for begin in begins[1:] if begin <= cut])
+            assert stored(tmp_path) == {key: ("value", number) for key, number in states[complete].items()}
+            storage = DirectoryStorage(tmp_path)  # and it can be added to
+            storage.save("new", cut)
+            storage.close()
+            assert stored(tmp_path)["new"] == cut
+
+
+def test_a_flipped_bit_is_noticed(tmp_path: Path) -> None:
+    whole, _ = write_five(tmp_path)
+    for place in range(len(whole)):
+        for bit in range(8):
+            damaged = bytearray(whole)
+            damaged[place] ^= 1 << bit
+            (tmp_path / NAME).write_bytes(damaged)
+            with pytest.raises(ConfigError, match=r"state\.log is damaged.*lost its memory"):
+                DirectoryStorage(tmp_path)
+
+
+def test_the_file_does_not_grow_for_ever(tmp_path: Path) -> None:
+    storage = DirectoryStorage(tmp_path)
+    storage.save("old", "stays")
+    for number in range(400):
+        storage.save("x", (number, "y" * 10_000))
+        storage.sync()
+    assert (tmp_path / NAME).stat().st_size == storage.size < 3 * LEAST_GARBAGE
+    storage.close()
+    assert stored(tmp_path) == {"old": "stays", "x": (399, "y" * 10_000)}
+
+
+def test_a_directory_has_one_user(tmp_path: Path) -> None:
     storage = DirectoryStorage(tmp_path)
     assert storage.load("x") is None
-    storage.save("x", (1, "two", (3,)))
-    assert storage.load("x") == (1, "two", (3,))
-    for path in tmp_path.glob("*.state"):
-        path.write_bytes(b"rubbish")
-    with pytest.raises(ConfigError, match="not readable as stored state"):
-        storage.load("x")
+    with pytest.raises(ConfigError, match="in use: every node needs a state directory of its own"):
+        DirectoryStorage(tmp_path)
+    storage.close()
+    DirectoryStorage(tmp_path).close()
     with pytest.raises(ConfigError, match="cannot keep state"):
         DirectoryStorage("/proc/nowhere")
+
+
+def test_a_node_that_cannot_save_falls_silent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        async with clusters(3, algorithm=COUNTER, state="unused") as members:
+            lock = members[0].mutex("x")
+            for member in members:
+                member._host.doors.get("x")
+
+            def fail() -> None:
+                raise OSError(28, "No space left on device")
+
+            heard: Any = members[1]._host
+            monkeypatch.setattr(members[0]._host.storage, "sync", fail)
+            with pytest.raises(OSError, match="No space left"):
+                await lock.acquire()
+            await asyncio.sleep(0.1)
+            assert "x" not in heard.doors, "nothing was promised"
+            with pytest.raises(ClusterDegraded, match="cannot save its state: No space left"):
+                await members[0].mutex("x").acquire()
+
+    monkeypatch.setattr(host_module, "DirectoryStorage", lambda _: Storage())
+    asyncio.run(story())

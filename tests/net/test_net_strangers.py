@@ -50,13 +50,13 @@ async def call(member: Cluster, raw: bytes) -> list[Frame]:
 
 def hello(member: Cluster, **changes: Any) -> Hello:
     schema = member._host.vocabulary.schema
-    good = Hello(member.config.cluster, "a", member.name, member.config.members, schema, 1 << 40, 0, 0)
+    good = Hello(member.config.cluster, "a", member.name, member.config.members, schema, 1 << 40, 0, 0, ())
     return msgspec.structs.replace(good, **changes)
 
 
 RAW = {
     "not our protocol": (b"GET / HTTP/1.1\r\n\r\n", "version"),
-    "another version": (bytes([VERSION + 1, 0, 0, 1, 0]), "version 2"),
+    "another version": (bytes([VERSION + 1, 0, 0, 1, 0]), f"version {VERSION + 1}"),
     "oversized": (bytes([VERSION, 255, 255, 255]), "too long"),
     "not msgpack": (bytes([VERSION, 0, 0, 2, 0xC1, 0xC1]), "not a frame"),
     "an unknown kind": (bytes([VERSION, 0, 0, 2]) + msgspec.msgpack.encode([99]), "not a frame"),
@@ -70,8 +70,9 @@ HELLOS: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown sender": ({"sender": "zz"}, "must not call"),
     "the wrong direction": ({"sender": "c"}, "must not call"),
     "another algorithm": ({"schema": "0000"}, "does not run token-gme"),
-    "another life": ({}, "started again without its state"),
-    "no life": ({"incarnation": 0}, "started again without its state"),
+    "no life": ({"incarnation": 0}, "in no life"),
+    "another beginning": ({"founded": (1, 2, 3)}, "remembers another beginning"),
+    "not a beginning": ({"founded": (1, 2)}, "remembers another beginning"),
 }
 
 
@@ -134,8 +135,8 @@ def test_any_bytes_change_nothing() -> None:
         (SeatData(1, 0, "k" * 100, 2, 0, 0, REQUEST), "too long"),
         (SeatData(1, 0, "\1x", 2, 0, -1, REQUEST), "cannot make sense"),
         (Ack(99), "acknowledges message 99"),
-        (View((1, 2, 3)), "met others than we did"),
-        (Hello("congenial", "a", "b", ("a", "b"), "", 1, 0, 0), "sent Hello twice"),
+        (View((1, 2, 3), False), "met others than we did"),
+        (Hello("congenial", "a", "b", ("a", "b"), "", 1, 0, 0, ()), "sent Hello twice"),
     ],
 )
 def test_a_member_that_talks_nonsense_is_cut_off_and_nothing_changes(
@@ -144,7 +145,7 @@ def test_a_member_that_talks_nonsense_is_cut_off_and_nothing_changes(
     """The nonsense is sent by a's own connection, past a's link, which does not know of it."""
 
     async def story() -> None:
-        async with clusters(2) as members:
+        async with clusters(2, algorithm="token-gme", semaphores="srimani-reddy") as members:
             sender = members[0]._host.links[0].connection
             assert sender is not None
             before = picture(members[1])

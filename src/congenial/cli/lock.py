@@ -39,8 +39,8 @@ def command(
 ) -> None:
     """Run a command while holding a lock of the node on this machine.
 
-    The command finds the fence in CONGENIAL_FENCE (0 for a semaphore). The exit code is the command's; 1 if the lock
-    was not to be had; 75 if it was lost: the command is then ended first (SIGTERM, and SIGKILL after 5 seconds).
+    The command finds the fence in CONGENIAL_FENCE. The exit code is the command's; 1 if the lock was not to be had; 75
+    if it was lost: the command is then ended first (SIGTERM, and SIGKILL after 5 seconds).
     """
     import asyncio
 
@@ -122,12 +122,14 @@ async def run_while(held: RemoteHeld, words: list[str]) -> int:
     loop.add_signal_handler(signal.SIGTERM, signal_all, signal.SIGTERM)  # pass it on, and wait
     loop.add_signal_handler(signal.SIGINT, lambda: None if group is None else signal_all(signal.SIGINT))
     ending = asyncio.ensure_future(process.wait())
-    either: list[asyncio.Future[Any]] = [ending, held.loss]
+    lost = asyncio.ensure_future(held.lost.wait())
+    either: list[asyncio.Future[Any]] = [ending, lost]
     await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
     if ending.done():
+        lost.cancel()
         code = ending.result()
         return code if code >= 0 else 128 - code
-    print(f"congenial: lock {held.name!r} is lost ({held.loss.result()}): ending the command", file=sys.stderr)
+    print(f"congenial: lock {held.name!r} is lost ({held.lost.why}): ending the command", file=sys.stderr)
     signal_all(signal.SIGTERM)
     await asyncio.wait([ending], timeout=GRACE)
     signal_all(signal.SIGKILL)  # also what the command leaves behind

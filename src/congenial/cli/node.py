@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 congenial node --config cluster.toml --name a
-congenial node --name a --metrics-port 9100 --log-json
+congenial node --name a --state /var/lib/congenial --metrics-port 9100 --log-json
 """
 
 Config = Annotated[Path, typer.Option("--config", help="The file that describes the cluster.")]
@@ -26,17 +26,20 @@ def command(
     name: NodeName,
     config: Config = Path("cluster.toml"),
     socket: Socket = "",
+    state: Annotated[str, typer.Option(help="The state directory, if not as in the configuration.")] = "",
     metrics_port: Annotated[int, typer.Option(help="Serve Prometheus metrics on this port of this machine.")] = 0,
     log_json: Annotated[bool, typer.Option(help="Log as JSON, one object a line.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log every connection.")] = False,
 ) -> None:
     """Run a node, and let programs on this machine share its locks over a Unix socket.
 
-    It stops on Ctrl-C or SIGTERM. The nodes of a cluster start together: a node that is restarted alone has forgotten
-    what it held, and the others refuse it.
+    It stops on Ctrl-C or SIGTERM. The nodes of a cluster start together the first time. Later a majority is enough, and
+    a node that is restarted comes back: with its state directory it remembers what it had promised, without one it asks
+    the others, of whom a majority must remember.
     """
     import logging
     import sys
+    from dataclasses import replace
 
     from congenial.net.blocking import new_event_loop
     from congenial.net.config import load_config
@@ -49,6 +52,8 @@ def command(
     logging.getLogger("congenial").setLevel(logging.DEBUG if verbose else logging.INFO)
     described = load_config(config)
     described.index(name)
+    if state:
+        described = replace(described, state=state)
     path = Path(socket) if socket else socket_path(described, name)
     loop = new_event_loop()
     try:

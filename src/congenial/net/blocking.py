@@ -15,8 +15,8 @@ from typing import Any, Generic, TypeVar
 
 from congenial.kernel.errors import ConfigError
 from congenial.net.config import DEFAULT_ALGORITHM, SEMAPHORE_ALGORITHM, ClusterConfig, Timing, Tls
-from congenial.net.door import Held
 from congenial.net.errors import LockTimeout
+from congenial.net.held import Held
 from congenial.net.locks import Cluster, Lock, LockForms, make_config
 
 T = TypeVar("T")
@@ -81,7 +81,19 @@ class BlockingHeld:
 
     @property
     def lost(self) -> bool:
-        return self._held.lost
+        return bool(self._held.lost)
+
+    def check(self) -> None:
+        """`LockLost` if it is lost, `NotHeld` if it has been released; nothing if it is held."""
+        self._held.check()
+
+    def on_lost(self, callback: Callable[[], object]) -> None:
+        """Have something called when the lock is lost, in the cluster's thread: let it be quick."""
+
+        async def register() -> None:
+            self._held.on_lost(callback)
+
+        self._cluster._run(register())
 
     def release(self) -> None:
         self._cluster._run(self._release())

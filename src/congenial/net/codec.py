@@ -26,8 +26,9 @@ from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message, field_names
 from congenial.kernel.node import Node
 from congenial.net.errors import ProtocolError
+from congenial.transform.instances import Inside
 
-VERSION = 1
+VERSION = 2
 HEADER = 4
 LONGEST_FRAME = 1 << 20  # bytes; three of them give the length
 LONGEST_GREETING = 1 << 16  # of a frame from one who has not said yet who it is
@@ -48,12 +49,14 @@ class Hello(Frame, tag=1):
     incarnation: int  # tells this life of the sender from earlier ones
     expected: int  # the receiver's incarnation as the sender knows it, or 0
     received: int  # messages of the receiver that need not be sent again
+    founded: tuple[int, ...]  # the incarnations with which the cluster began, if the sender knows
 
 
 class View(Frame, tag=2):
-    """The sender has met everyone: these are the members' incarnations."""
+    """The sender has met everyone: these are the members' incarnations; or those with which the cluster began."""
 
     incarnations: tuple[int, ...]
+    founded: bool
 
 
 Body = TypeVar("Body")
@@ -199,8 +202,11 @@ class Vocabulary:
         self.schema = blake2b("\n".join(story).encode(), digest_size=8).hexdigest()
 
     def encode(self, message: Message) -> msgspec.Raw:
+        written = self.written(message)
+        while isinstance(message, Inside):  # what a wrapper wraps tells more than that it does
+            message = message.body
         self.forms[type(message)].sent += 1
-        return self.written(message)
+        return written
 
     def written(self, message: Message) -> msgspec.Raw:
         form = self.forms[type(message)]

@@ -3,8 +3,9 @@
 Either from the arguments of `join`, or from a file:
 
     cluster = "jukebox"
-    algorithm = "token-gme"             # the same everywhere
-    semaphores = "srimani-reddy"        # so is the algorithm of semaphores
+    algorithm = "token-gme+epochs"      # the same everywhere
+    semaphores = "srimani-reddy+epochs" # so is the algorithm of semaphores
+    state = "state/{name}"              # what survives a restart; {name} is the node's name
 
     [nodes]
     a = "10.0.0.1:7101"
@@ -28,13 +29,14 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from congenial.algorithms.catalogue import ALGORITHMS, find_algorithm
+from congenial.algorithms.catalogue import find_algorithm
 from congenial.algorithms.system import System
 from congenial.kernel.errors import ConfigError
+from congenial.problems.epochs import within_epoch
 from congenial.problems.kmutex import KMUTEX
 
-DEFAULT_ALGORITHM = "token-gme" if "token-gme" in ALGORITHMS else "suzuki-kasami"
-SEMAPHORE_ALGORITHM = "srimani-reddy"
+DEFAULT_ALGORITHM = "token-gme+epochs"
+SEMAPHORE_ALGORITHM = "srimani-reddy+epochs"
 LONGEST_NODE_NAME = 63
 
 
@@ -92,7 +94,7 @@ class ClusterConfig:
     tls: Tls | None = None
     insecure: bool = False  # without certificates, allow addresses beyond this machine
     timing: Timing = field(default_factory=Timing)
-    state: str = ""  # a directory for what must survive a restart; none by default
+    state: str = ""  # a directory for what must survive a restart ({name}: the node's); none by default
     semaphores: str = SEMAPHORE_ALGORITHM  # the algorithm of semaphores
 
     def __post_init__(self) -> None:
@@ -112,11 +114,11 @@ class ClusterConfig:
             raise ConfigError(
                 f"no locks on {spec.name!r}, it is kept for its flaw ({spec.flaws[0]}): use {spec.mended_by!r}"
             )
-        if self.system().problem.name == KMUTEX.name:
+        if within_epoch(self.system().problem).name == KMUTEX.name:
             raise ConfigError(
                 f"{self.algorithm} lets in several at a time: it is for semaphores (semaphores = {self.algorithm!r})"
             )
-        if self.semaphore_system(1).problem.name != KMUTEX.name:
+        if within_epoch(self.semaphore_system(1).problem).name != KMUTEX.name:
             raise ConfigError(f"{self.semaphores} is no algorithm for semaphores: it cannot let in several at a time")
 
     @property

@@ -22,22 +22,23 @@ import asyncio
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
-from congenial.kernel.errors import ContractError
+from congenial.kernel.errors import CongenialError, ContractError
 from congenial.kernel.message import Message
 from congenial.kernel.node import IDLE, INSIDE, PHASES, WAITING, Node
 from congenial.kernel.out import Outbox
 from congenial.kernel.state import copy_of
-from congenial.net.errors import NotHeld, ProtocolError
+from congenial.net.errors import ProtocolError
+from congenial.net.held import Held
 from congenial.net.names import writer_number
 
 if TYPE_CHECKING:
-    from congenial.net.hall import Hall
     from congenial.net.host import Host
 
 NO_GROUP: Final = -1
 ALONE: Final = -2  # stands for the groups of which this process is the only member
 TURN_BITS: Final = 12
 LAST_TURN: Final = (1 << TURN_BITS) - 1
+OUTVOTED: Final = "the others have gone on without this process, or too few of them are left"
 FIRST_NUDGE = 0.05  # seconds of waiting before others are told; doubles, up to
 LAST_NUDGE = 1.0
 
@@ -51,56 +52,6 @@ class Want:
         self.group = group
         self.shared = shared
         self.label = label
-
-
-class Held:
-    """A lock held by a task: its `name`, its `group` (None for an exclusive lock) and its `fence`.
-
-    The fence is a number that grows from session to session. A resource that remembers the largest it has seen can
-    turn away a holder whose session is over without it knowing. (It is 0 with the few algorithms that give none.)
-    """
-
-    __slots__ = ("_door", "_on_loss", "fence", "group", "lost", "name")
-
-    def __init__(self, door: Door | Hall, want: Want, fence: int) -> None:
-        self._door = door
-        self._on_loss: asyncio.Future[None] | None = None
-        self.name = door.name
-        self.group = want.label
-        self.fence = fence
-        self.lost = False
-
-    @property
-    def held(self) -> bool:
-        """Still held: neither released nor lost."""
-        return self in self._door.inside
-
-    def release(self) -> None:
-        """Give it back. Takes no time."""
-        self._door.release(self)
-
-    async def wait_lost(self) -> None:
-        """Returns if the lock is lost while it is held."""
-        if not self.lost:
-            if self._on_loss is None:
-                self._on_loss = asyncio.get_running_loop().create_future()
-            await asyncio.shield(self._on_loss)
-
-    def __enter__(self) -> Held:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        if self.held:
-            self.release()
-
-    def __repr__(self) -> str:
-        group = f" for {self.group!r}" if self.group else ""
-        return f"<{'held' if self.held else 'not held'}: {self.name!r}{group}, fence {self.fence}>"
-
-    def _lose(self) -> None:
-        self.lost = True
-        if self._on_loss is not None and not self._on_loss.done():
-            self._on_loss.set_result(None)
 
 
 class Waiter:
@@ -135,7 +86,7 @@ class Door:
         self.asked_at = 0.0
         self.nudge_after = FIRST_NUDGE
         self.yielding = False  # someone elsewhere waits for another group
-        self.broken = ""  # the algorithm failed: what it said
+        self.error: CongenialError | None = None  # why nobody gets in any more
         self.timers: dict[int, asyncio.TimerHandle] = {}
         self.entries = 0  # of tasks
         self.sessions = 0  # of the process
@@ -164,8 +115,8 @@ class Door:
         return out.entered is not None
 
     def enqueue(self, waiter: Waiter) -> None:
-        if self.broken:
-            raise ProtocolError(self.broken)
+        if self.error is not None:
+            raise self.error
         self.queue[waiter] = None
         self.pump()
 
@@ -176,8 +127,7 @@ class Door:
         try:
             self.inside.remove(held)
         except KeyError:
-            why = "it was lost" if held.lost else "it has been released"
-            raise NotHeld(f"{held.name!r} is not held any more: {why}") from None
+            raise held.not_held() from None
         if not self.inside:
             self._leave()
             self.host.flush()
@@ -211,7 +161,7 @@ class Door:
 
     def pump(self) -> None:
         """If the process can ask for someone, ask for the one who has waited longest."""
-        while self.queue and self.node.phase == IDLE and self.host.serving and not self.broken:
+        while self.queue and self.node.phase == IDLE and self.host.serving and self.error is None:
             first = next(iter(self.queue))
             if first.future.done():
                 del self.queue[first]
@@ -254,7 +204,7 @@ class Door:
             self.pump()
 
     def receive(self, src: int, message: Message) -> None:
-        if self.broken:
+        if self.error is not None:
             return
         out = Outbox()
         try:
@@ -262,37 +212,63 @@ class Door:
         except ContractError as error:  # the node is as it was
             raise ProtocolError(str(error)) from None
         except Exception as error:  # the node may be anything: it must not go on
-            self.break_off(f"lock {self.name!r}: {message!r} broke {type(self.node).__name__}: {error!r}")
-            raise ProtocolError(self.broken) from error
+            broken = ProtocolError(f"lock {self.name!r}: {message!r} broke {type(self.node).__name__}: {error!r}")
+            self.fail(broken)
+            raise broken from error
         self.finish(out)
+
+    def recover(self) -> None:
+        """Tell the node what it was in an earlier life."""
+        out = Outbox()
+        self.host.recover(self.node, f"lock {self.key}", out)
+        self.finish(out)
+
+    def suspect(self, peer: int, away: bool) -> None:
+        """A peer is believed to be away, or back."""
+        if self.error is None:
+            out = Outbox()
+            process = (peer - self.offset) % self.host.n
+            if away:
+                self.node.on_suspect(process, out)
+            else:
+                self.node.on_trust(process, out)
+            self.finish(out)
 
     def finish(self, out: Outbox) -> None:
         """Make what a step did happen."""
         self.host.carry(self, out)
         if out.ejected:
-            for held in self.inside:
-                held._lose()
-            self.inside.clear()
-            self.group = NO_GROUP
-            self.pump()
-        if out.entered is not None:
+            self._lose_all(OUTVOTED)
+        if out.entered is not None and self.node.phase == INSIDE:  # and was not thrown out in the same step
             self._enter(out.entered[1])
             self._admit_waiters()
+        if out.ejected:
+            self.pump()
+
+    def _lose_all(self, why: str) -> None:
+        inside, self.inside = self.inside, set()
+        self.group = NO_GROUP
+        for held in inside:
+            held._lose(why)
 
     def nudged(self, group: int) -> None:
         """Someone waits for a group. Those who are inside for another admit no more."""
         if self.group != NO_GROUP and group != self.asked_number:
             self.yielding = True
 
-    def break_off(self, reason: str) -> None:
-        self.broken = reason
+    def fail(self, error: CongenialError) -> None:
+        """Nobody gets in any more, and those inside have lost it."""
+        self.error = error
         for waiter in self.queue:
             if not waiter.future.done():
-                waiter.future.set_exception(ProtocolError(reason))
+                waiter.future.set_exception(error)
         self.queue.clear()
-        for held in self.inside:
-            held._lose()
-        self.inside.clear()
+        self._lose_all(str(error))
+
+    def stop_timers(self) -> None:
+        for timer in self.timers.values():
+            timer.cancel()
+        self.timers.clear()
 
     # -- being looked at -------------------------------------------------------------------------------
 

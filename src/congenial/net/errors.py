@@ -21,5 +21,9 @@ class NotHeld(CongenialError):
     """What is being released, or relied on, is not held: released before, or lost."""
 
 
+class LockLost(NotHeld):
+    """The lock is not held any more because the others have gone on without this process, or it has without them."""
+
+
 class ProtocolError(CongenialError):
     """The other end of a connection sent something that it must not send."""

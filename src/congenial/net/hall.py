@@ -22,10 +22,13 @@ from congenial.kernel.errors import ConfigError, CongenialError, ContractError
 from congenial.kernel.message import Message
 from congenial.kernel.node import IDLE, INSIDE, WAITING
 from congenial.kernel.out import EVERYONE, Outbox
+from congenial.kernel.state import durable_state
 from congenial.net.codec import Seats
-from congenial.net.door import Held, Waiter, Want
-from congenial.net.errors import NotHeld, ProtocolError
+from congenial.net.door import OUTVOTED, TURN_BITS, Waiter, Want
+from congenial.net.errors import ProtocolError
+from congenial.net.held import Held
 from congenial.net.names import first_holder
+from congenial.problems.epochs import EPOCH_BITS
 
 if TYPE_CHECKING:
     from congenial.net.host import Host
@@ -48,12 +51,13 @@ class Hall:
         system = host.config.semaphore_system(k)
         self.offset = first_holder(key, host.n)  # the peer with the seats 0, n, 2n, ...
         self.place = (host.me - self.offset) % host.n
+        self.in_epochs = system.algorithm.rejoins
         self.nodes = [system.node(seat * host.n + self.place) for seat in range(k)]
         self.free = list(range(k - 1, -1, -1))  # seats; the one that was left last is last
         self.asking = 0  # seats that have asked and are not in yet
         self.queue: OrderedDict[Waiter, None] = OrderedDict()  # longest waiting first
         self.inside: dict[Held, int] = {}  # the seat of each
-        self.granted: list[int] = []  # seats that have just been let in
+        self.granted: list[tuple[int, int]] = []  # seats that have just been let in, and their fences
         self.errands: deque[tuple[int, int, Message]] = deque()  # between seats here: from a process, to a seat
         self.error: CongenialError | None = None  # why nobody gets in any more
         self.timers: dict[tuple[int, int], asyncio.TimerHandle] = {}
@@ -67,7 +71,7 @@ class Hall:
         if self.queue or self.asking or not self.free or not self.host.serving or self.error is not None:
             return None
         self._ask()
-        return self._admit(want, self.granted.pop()) if self.granted else None
+        return self._admit(want, *self.granted.pop()) if self.granted else None
 
     def could_enter_now(self, want: Want) -> bool:
         """Whether `enter_now` would, without asking anybody."""
@@ -87,14 +91,13 @@ class Hall:
     def release(self, held: Held) -> None:
         seat = self.inside.pop(held, None)
         if seat is None:
-            why = "it was lost" if held.lost else "it has been released"
-            raise NotHeld(f"{held.name!r} is not held any more: {why}")
+            raise held.not_held()
         self._leave(seat)
         self.pump()
         self.host.flush()
 
-    def _admit(self, want: Want, seat: int) -> Held:
-        held = Held(self, want, 0)
+    def _admit(self, want: Want, seat: int, fence: int) -> Held:
+        held = Held(self, want, fence)
         self.inside[held] = seat
         self.entries += 1
         return held
@@ -111,13 +114,13 @@ class Hall:
 
     def _seat_waiters(self) -> None:
         while self.granted:
-            seat = self.granted.pop(0)
+            seat, fence = self.granted.pop(0)
             waiter = self._first_waiter()
             if waiter is None:  # all have given up
                 self._leave(seat)
             else:
                 self.host.waited(self.host.now() - waiter.since)
-                waiter.future.set_result(self._admit(waiter.want, seat))
+                waiter.future.set_result(self._admit(waiter.want, seat, fence))
 
     def _first_waiter(self) -> Waiter | None:
         while self.queue:
@@ -171,7 +174,7 @@ class Hall:
         except ContractError as error:
             if first:  # nothing has happened yet
                 raise ProtocolError(str(error)) from None
-            self.break_off(ProtocolError(f"semaphore {self.name!r}: {error}"))
+            self.fail(ProtocolError(f"semaphore {self.name!r}: {error}"))
             return
         self._carry(seat, out)
 
@@ -179,6 +182,8 @@ class Hall:
         """Make what a step of a seat did happen."""
         host = self.host
         me = seat * host.n + self.place
+        if out.saved:
+            host.storage.save(self._storage_key(seat), durable_state(self.nodes[seat]))
         for dst, message in out.sent:
             if dst == EVERYONE:
                 host.send_from_seat(self, seat, None, ALL_SEATS, message)
@@ -197,10 +202,33 @@ class Hall:
                 self.timers.pop((seat, timer)).cancel()
             seconds = delay * host.config.timing.timer_unit
             self.timers[seat, timer] = host.loop.call_later(seconds, self._on_timer, seat, timer)
-        if out.entered is not None:
+        if out.ejected and self.nodes[seat].phase == IDLE:
+            self._lose(seat)
+        if out.entered is not None and self.nodes[seat].phase == INSIDE:
             self.asking -= 1
             self.sessions += 1
-            self.granted.append(seat)
+            self.granted.append((seat, self._fence(out.entered[1])))
+
+    def _fence(self, session: int) -> int:
+        """The epoch is all that the holders of a semaphore can be told apart by."""
+        return self.host.fence_base + (session >> EPOCH_BITS << EPOCH_BITS + TURN_BITS) if self.in_epochs else 0
+
+    def _lose(self, seat: int) -> None:
+        self.free.append(seat)
+        self.granted = [grant for grant in self.granted if grant[0] != seat]
+        for held in [held for held in self.inside if self.inside[held] == seat]:
+            del self.inside[held]
+            held._lose(OUTVOTED)
+
+    def _storage_key(self, seat: int) -> str:
+        return f"seat {seat} of {self.k} {self.key}"
+
+    def recover(self) -> None:
+        """Tell the seats what they were in an earlier life."""
+        for seat in range(self.k):
+            out = Outbox()
+            self.host.recover(self.nodes[seat], self._storage_key(seat), out)
+            self._finish(seat, out)
 
     def _on_timer(self, seat: int, timer: int) -> None:
         del self.timers[seat, timer]
@@ -211,6 +239,8 @@ class Hall:
 
     def suspect(self, peer: int, away: bool) -> None:
         """A peer is believed to be away, or back: that concerns all its seats."""
+        if self.error is not None:
+            return
         first = (peer - self.offset) % self.host.n
         for seat in range(self.k):
             for other in range(self.k):
@@ -231,9 +261,14 @@ class Hall:
     def hear_k(self, who: str, k: int) -> None:
         """A member says how many it lets in."""
         if k != self.k:
-            self.break_off(disagreement(self.name, self.k, who, k))
+            self.fail(disagreement(self.name, self.k, who, k))
 
-    def break_off(self, error: CongenialError) -> None:
+    def stop_timers(self) -> None:
+        for timer in self.timers.values():
+            timer.cancel()
+        self.timers.clear()
+
+    def fail(self, error: CongenialError) -> None:
         """Nobody gets in any more, and those inside have lost it."""
         if self.error is not None:
             return
@@ -242,9 +277,9 @@ class Hall:
             if not waiter.future.done():
                 waiter.future.set_exception(error)
         self.queue.clear()
-        for held in self.inside:
-            held._lose()
-        self.inside.clear()
+        inside, self.inside = self.inside, {}
+        for held in inside:
+            held._lose(str(error))
         if isinstance(error, ConfigError):  # the others should know
             for link in self.host.links:
                 link.post(Seats(self.key, self.k))

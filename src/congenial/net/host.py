@@ -1,7 +1,7 @@
 """One process of a cluster: its links to the others, and the nodes of all its locks.
 
-A step of a node is carried out whole: what it wants to be durable is saved, then its messages go out, then the tasks
-it concerns are told. Everything that one event causes for one peer leaves in one write.
+A step of a node is carried out whole: what it wants to be durable is saved, then its messages go out. Everything that
+one event causes for one peer leaves in one write, after everything that it saves was put on disk in another.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message
+from congenial.kernel.node import Node
 from congenial.kernel.out import EVERYONE, Outbox
 from congenial.kernel.state import durable_state, restore_durable
 from congenial.net import link as link_module
@@ -29,7 +30,7 @@ from congenial.net.hall import Hall, disagreement
 from congenial.net.link import Connection, Link
 from congenial.net.logs import log
 from congenial.net.names import LONGEST_KEY, first_holder, shown
-from congenial.net.roster import FENCE_BITS, Roster, new_incarnation
+from congenial.net.roster import FENCE_BITS, FORGETFUL, ORIGINAL, RECOVERED, Roster, new_incarnation
 from congenial.net.storage import DirectoryStorage, Storage
 
 MOST_STRANGERS = 64  # connections that have not said yet who they are
@@ -52,13 +53,14 @@ class Host:
         self.vocabulary = Vocabulary(
             self.system.algorithm, *self.system.inner, beside=(semaphores.algorithm, *semaphores.inner)
         )
-        self.storage = storage or (DirectoryStorage(config.state) if config.state else Storage())
+        self.storage = storage or (DirectoryStorage(config.state.format(name=name)) if config.state else Storage())
         self.called_tls: ssl.SSLContext | None = None
         self.calling_tls: ssl.SSLContext | None = None
         if config.tls is not None:
             self.called_tls, self.calling_tls = config.tls.contexts(name)
 
-        self.roster = Roster(self.n, self.me, self._incarnation())
+        self.rejoins = self.system.algorithm.rejoins and semaphores.algorithm.rejoins  # who was restarted may come back
+        self.roster = self._roster()
         self.fence_base = 0
         self.crowded = False  # a link is full
         self.serving = False  # the cluster is open, and the links have room: locks may be asked for
@@ -83,11 +85,21 @@ class Host:
         self.ticked_at = self.now()
         self.hurry = 0  # entries since the loop last had a turn to look at the network
 
-    def _incarnation(self) -> int:
+    def _roster(self) -> Roster:
         last = self.storage.load("incarnation")
         incarnation = new_incarnation(last if isinstance(last, int) else 0)
         self.storage.save("incarnation", incarnation)
-        return incarnation
+        self.storage.sync()
+        stored: Any = self.storage.load("founded") if self.rejoins else None
+        if stored is None:
+            return Roster(self.n, self.me, incarnation, self.rejoins)
+        members, founded, past = stored
+        if members != self.members:
+            raise ConfigError(
+                f"the state of node {self.name!r} is of a cluster of {', '.join(members)}; "
+                f"this has {', '.join(self.members)}"
+            )
+        return Roster(self.n, self.me, incarnation, True, founded, RECOVERED if past == ORIGINAL else past)
 
     # -- life ------------------------------------------------------------------------------------------
 
@@ -129,8 +141,7 @@ class Host:
             for waiter in list(door.queue):
                 if not waiter.future.done():
                     waiter.future.set_exception(ClusterDegraded(f"{self.name!r} is leaving the cluster"))
-            for timer in door.timers.values():
-                timer.cancel()
+            door.stop_timers()
         self.flush()
         deadline = self.now() + LINGER
         while any(link.kept and link.connection for link in self.links) and self.now() < deadline:
@@ -146,6 +157,7 @@ class Host:
         if endings:
             await asyncio.wait(endings, timeout=LINGER)
         await asyncio.sleep(0)  # transports close in the loop's next round
+        self.storage.close()
 
     async def _call(self, link: Link) -> None:
         """Keep a connection to a peer with a larger number."""
@@ -213,16 +225,27 @@ class Host:
         node = self.system.node((self.me - offset) % self.n)
         door = Door(self, key, name, node, offset)
         self.doors[key] = door
-        saved = self.storage.load(f"lock {key}") if type(node).durable else None
-        out = Outbox()
+        if self.opened.is_set():
+            self._bring_up(door)
+        return door
+
+    def _bring_up(self, door: Door | Hall) -> None:
+        """Tell the nodes of a new door what they are to know of the past and of the present."""
+        door.recover()
+        for link in self.links:
+            if link.away:
+                door.suspect(link.peer, True)
+
+    def recover(self, node: Node, key: str, out: Outbox) -> None:
+        """Tell a new node what it was in an earlier life."""
+        saved = self.storage.load(key) if type(node).durable else None
         if saved is not None:
             restore_durable(node, saved)
             node.on_recover(out)
-        for link in self.links:
-            if link.away:
-                node.on_suspect((link.peer - offset) % self.n, out)
-        door.finish(out)
-        return door
+        elif self.roster.past == FORGETFUL:
+            node.on_amnesia(out)
+        elif self.roster.past == RECOVERED:  # it has saved nothing because it had nothing to save
+            node.on_recover(out)
 
     def hall(self, key: str, name: str, k: int) -> Hall:
         """The semaphore with this key, made on first use."""
@@ -243,9 +266,8 @@ class Host:
 
     def _make_hall(self, key: str, name: str, k: int) -> Hall:
         hall = self.halls[key] = Hall(self, key, name, k)
-        for link in self.links:
-            if link.away:
-                hall.suspect(link.peer, True)
+        if self.opened.is_set():
+            self._bring_up(hall)
         return hall
 
     def all_doors(self) -> list[Door | Hall]:
@@ -260,9 +282,13 @@ class Host:
         self._check_crowd()
 
     def _check_crowd(self) -> None:
-        if not self.crowded and any([link.full for link in self.links]):
+        if not self.crowded and any([link.full and not self._is_done_without(link) for link in self.links]):
             self.crowded = True
             self.serving = False
+
+    def _is_done_without(self, link: Link) -> bool:
+        """Whether work goes on although the peer is away; it is then sent little."""
+        return link.away and self.rejoins
 
     def carry(self, door: Door, out: Outbox) -> None:
         """Save, then send, then set timers."""
@@ -337,18 +363,39 @@ class Host:
             raise
 
     def _open_for_messages(self) -> None:
-        if not self.roster.open:
-            if not self.roster.pinned:
+        if not self.opened.is_set():
+            if not self.roster.assume_founded():
                 raise ProtocolError("sent a message before the cluster was complete")
-            self.roster.open = True  # the sender is sure that all have pinned the same
             self._check_open()
 
     def flush(self) -> None:
+        """Save what is to be saved; then send what is to be sent."""
+        try:
+            self.storage.sync()
+        except OSError as error:
+            self._give_up(f"{self.name!r} cannot save its state: {error.strerror or error}")
+            raise
         unwritten = self.unwritten
         if unwritten:
             self.unwritten = []
             for link in unwritten:
                 link.flush()
+
+    def _give_up(self, reason: str) -> None:
+        """Fall silent: what cannot be remembered must not be promised."""
+        log(logging.CRITICAL, "node.failed", node=self.name, reason=reason)
+        self.serving = False
+        self.closing = True
+        self.unwritten = []
+        for task in self.tasks:
+            task.cancel()
+        if self.server is not None:
+            self.server.close()
+        for connection in list(self.connections):
+            connection.abort()
+        for door in self.all_doors():
+            door.stop_timers()
+            door.fail(ClusterDegraded(reason))
 
     def waited(self, seconds: float) -> None:
         self.waits_total += seconds
@@ -356,28 +403,43 @@ class Host:
 
     def check_room(self) -> None:
         """Go on once the links have drained."""
-        if all([link.roomy for link in self.links]):
+        if all([link.roomy or self._is_done_without(link) for link in self.links]):
             self.crowded = False
             self._check_open()
 
     def _check_open(self) -> None:
         if self.roster.open and not self.closing and not self.crowded:
             if not self.opened.is_set():
-                self.fence_base = self.roster.epoch << FENCE_BITS
-                self.opened.set()
-                log(logging.INFO, "cluster.open", node=self.name, members=",".join(self.members))
+                self._open()
             if not self.serving:
                 self.serving = True
                 for door in self.all_doors():
                     door.pump()
 
+    def _open(self) -> None:
+        roster = self.roster
+        self.fence_base = roster.birth << FENCE_BITS
+        if self.rejoins:
+            self.storage.save("founded", (self.members, roster.founded, roster.past))
+        self.opened.set()
+        log(logging.INFO, "cluster.open", node=self.name, members=",".join(self.members), past=roster.past)
+        for link in self.links:
+            link.post(View(roster.founded, True))
+        for door in self.all_doors():
+            self._bring_up(door)
+        self.flush()
+
     # -- peers -----------------------------------------------------------------------------------------
+
+    @property
+    def incarnation(self) -> int:
+        return self.roster.incarnations[self.me]
 
     def hello(self, link: Link) -> Hello:
         known = self.roster.incarnations
         return Hello(
             self.config.cluster, self.name, link.name, self.members, self.vocabulary.schema,
-            known[self.me], known[link.peer], link.received,
+            known[self.me], known[link.peer], link.received, self.roster.founded if self.rejoins else (),
         )  # fmt: skip
 
     def recognise(self, hello: Hello, certified: tuple[str, ...] | None, link: Link | None) -> Link:
@@ -403,20 +465,35 @@ class Host:
         link = self.link_to[peer]
         assert link is not None
         known = self.roster.incarnations[peer]
+        if self.rejoins and hello.founded:
+            self._hear_founded(hello.founded)
         if not self.roster.recognise(peer, hello.incarnation):
+            if self.rejoins:
+                raise ProtocolError(f"{hello.sender!r} says that it is in no life")
             link.refusal = "it was started again without its state; restart the whole cluster"
             self._suspect(link, "restarted")
             raise ProtocolError(f"{hello.sender!r} was started again without its state; restart the whole cluster")
-        if known != hello.incarnation:
+        if known and known != hello.incarnation:  # what it was told is gone, and what it knew
+            if self.roster.open:
+                self._suspect(link, "restarted")  # if only for a moment
             link.forget()
         link.refusal = ""
         return link
 
+    def _hear_founded(self, founded: tuple[int, ...]) -> None:
+        if len(founded) != self.n or not self.roster.hear_founded(founded):
+            raise ProtocolError(
+                "remembers another beginning of the cluster: one of us has the state directory of another cluster"
+            )
+        self._check_open()
+
     def attached(self, link: Link) -> None:
         """There is a connection to the peer."""
         log(logging.DEBUG, "link.up", node=self.name, peer=link.name, resent=len(link.kept))
-        if self.roster.pinned:
-            link.post(View(self.roster.view))
+        if self.roster.open:
+            link.post(View(self.roster.founded, True))
+        elif self.roster.pinned:
+            link.post(View(self.roster.view, False))
         for hall in self.halls.values():
             link.post(Seats(hall.key, hall.k))
 
@@ -424,7 +501,7 @@ class Host:
         """The peer and we know each other."""
         if not self.roster.met[link.peer] and self.roster.meet(link.peer):
             for other in self.links:
-                other.post(View(self.roster.view))
+                other.post(View(self.roster.view, False))
             self._check_open()
 
     def heard_again(self, link: Link) -> None:
@@ -439,7 +516,9 @@ class Host:
 
     def on_control(self, link: Link, frame: Frame) -> None:
         if isinstance(frame, View):
-            if len(frame.incarnations) != self.n or not self.roster.hear_view(link.peer, frame.incarnations):
+            if frame.founded and self.rejoins:
+                self._hear_founded(frame.incarnations)
+            elif len(frame.incarnations) != self.n or not self.roster.hear_view(link.peer, frame.incarnations):
                 raise ProtocolError("met others than we did: a node was started again; restart the whole cluster")
             self._check_open()
         elif isinstance(frame, Nudge):
@@ -493,35 +572,43 @@ class Host:
 
     def _tell_nodes(self, link: Link, suspect: bool) -> None:
         link.changed_at = self.now()
-        for door in list(self.doors.values()):
-            out = Outbox()
-            process = (link.peer - door.offset) % self.n
-            if suspect:
-                door.node.on_suspect(process, out)
-            else:
-                door.node.on_trust(process, out)
-            door.finish(out)
-        for hall in list(self.halls.values()):
-            hall.suspect(link.peer, suspect)
-        self.flush()
+        if self.opened.is_set():
+            for door in self.all_doors():
+                door.suspect(link.peer, suspect)
+            self.flush()
+        if self.crowded:
+            self.check_room()
 
     def _fail_hopeless(self, now: float) -> None:
-        """Waiting for somebody who is away may be waiting for ever: say so, once it has lasted a while."""
+        """Waiting for somebody who is away may be waiting for ever: say so, once it has lasted a while. (Where a
+        majority is enough they are served when it is back; only those who set a time are told, when that is over.)"""
         patience = self.config.timing.suspect_after
-        if self.roster.open:
-            away = [link for link in self.links if link.away]
-            since = min([link.changed_at for link in away], default=now)
-        else:
-            away = [link for link in self.links if link.peer in self.roster.absent()]
-            since = self.started_at + self.config.timing.gather - patience
-        if not away or now - since < patience:
+        if self.roster.open and self.rejoins:
             return
-        told = "; ".join([f"{link.name!r} is away{f' ({link.refusal})' if link.refusal else ''}" for link in away])
-        names = tuple([link.name for link in away])
+        if self.roster.open:
+            since = min([link.changed_at for link in self.links if link.away], default=now)
+        else:
+            since = self.started_at + self.config.timing.gather - patience
+        trouble = self.trouble()
+        if not trouble or now - since < patience:
+            return
         for door in self.all_doors():
             for waiter in list(door.queue):
                 if now - waiter.since >= patience and not waiter.future.done():
-                    waiter.future.set_exception(ClusterDegraded(f"lock {door.name!r} cannot be had now: {told}", names))
+                    waiter.future.set_exception(self.degraded(door.name))
+
+    def trouble(self) -> list[Link]:
+        """The peers because of whom locks may not be had; none if all is well enough."""
+        if not self.roster.open:
+            absent = self.roster.absent()
+            return [link for link in self.links if link.peer in absent]
+        away = [link for link in self.links if link.away]
+        return [] if self.rejoins and 2 * (self.n - len(away)) > self.n else away
+
+    def degraded(self, lock: str) -> ClusterDegraded:
+        away = self.trouble()
+        told = "; ".join([f"{link.name!r} is away{f' ({link.refusal})' if link.refusal else ''}" for link in away])
+        return ClusterDegraded(f"lock {lock!r} cannot be had now: {told}", tuple([link.name for link in away]))
 
     def _nudge(self, now: float) -> None:
         if not self.system.problem.groups:
@@ -558,6 +645,7 @@ class Host:
             "cluster": self.config.cluster,
             "algorithm": self.system.name,
             "open": self.roster.open,
+            "past": self.roster.past,
             "links": {
                 link.name: {
                     "state": "away" if link.away else "up" if link.connection is not None else "down",

@@ -160,11 +160,12 @@ class Link:
 
     def attach(self, connection: Connection, hello: Hello) -> None:
         """A connection has said hello: use it from now on, and send again what the peer has missed."""
-        if hello.received > self.sent:
-            raise ProtocolError(f"claims {hello.received} messages, but only {self.sent} were sent")
+        received = hello.received if hello.expected == self.host.incarnation else 0  # those of an earlier life are gone
+        if received > self.sent:
+            raise ProtocolError(f"claims {received} messages, but only {self.sent} were sent")
         if self.connection is not None:
             self.connection.abort()
-        self._on_ack(hello.received)
+        self._on_ack(received)
         self.connection = connection
         self.connections += 1
         self.resent += len(self.kept)

@@ -23,9 +23,10 @@ from typing import Any, Generic, TypeVar
 
 from congenial.kernel.errors import ConfigError
 from congenial.net.config import DEFAULT_ALGORITHM, SEMAPHORE_ALGORITHM, ClusterConfig, Timing, Tls, load_config
-from congenial.net.door import Door, Held, Waiter, Want
+from congenial.net.door import Door, Waiter, Want
 from congenial.net.errors import ClusterDegraded, LockTimeout
 from congenial.net.hall import Hall
+from congenial.net.held import Held, Visit, last_visit
 from congenial.net.host import Host
 from congenial.net.metrics import serve_metrics
 from congenial.net.names import READERS, group_number, lock_key, semaphore_key
@@ -90,14 +91,14 @@ class LockForms(ABC, Generic[L, T]):
 class Lock:
     """A lock, ready to be entered: `async with`, or `acquire` and `Held.release`. May be entered again and again."""
 
-    __slots__ = ("_door", "_entered", "_host", "_timeout", "_want", "name")
+    __slots__ = ("_door", "_host", "_timeout", "_visits", "_want", "name")
 
     def __init__(self, host: Host, name: str, door: Door | Hall, want: Want, timeout: float | None) -> None:
         self._host = host
         self._door = door
         self._want = want
         self._timeout = timeout
-        self._entered: list[Held] = []
+        self._visits: list[Visit] = []
         self.name = name
 
     async def acquire(self) -> Held:
@@ -112,7 +113,11 @@ class Lock:
                 host.flush()
             if held is not None:
                 return held
-        return await self._wait()
+        deadline = None if self._timeout is None else host.now() + self._timeout
+        held = await self._wait(deadline)
+        while held.lost:  # before we were told that we had it
+            held = await self._wait(deadline)
+        return held
 
     async def try_acquire(self) -> Held | None:
         """None if it is not to be had in the lock's timeout."""
@@ -121,21 +126,21 @@ class Lock:
         except LockTimeout:
             return None
 
-    async def _wait(self) -> Held:
+    async def _wait(self, deadline: float | None) -> Held:
         host = self._host
         if self._timeout is not None and self._timeout <= 0:
             raise LockTimeout(f"lock {self.name!r} cannot be had without waiting")
         if host.closing:
-            raise ClusterDegraded(f"{host.name!r} has left the cluster")
+            raise self._door.error or ClusterDegraded(f"{host.name!r} has left the cluster")
         future: asyncio.Future[Held] = host.loop.create_future()
         waiter = Waiter(self._want, future, host.now())
-        timer = None if self._timeout is None else host.loop.call_later(self._timeout, self._expire, future)
+        timer = None if deadline is None else host.loop.call_at(deadline, self._expire, future)
         try:
             self._door.enqueue(waiter)
             host.flush()
             return await future
         except asyncio.CancelledError:
-            if not future.cancelled() and future.done() and future.exception() is None:
+            if not future.cancelled() and future.done() and future.exception() is None and future.result().held:
                 future.result().release()  # it was granted just before we were cancelled
             raise
         finally:
@@ -144,20 +149,22 @@ class Lock:
             self._door.give_up(waiter)
 
     def _expire(self, future: asyncio.Future[Held]) -> None:
-        if not future.done():
+        if future.done():
+            return
+        if self._host.rejoins and self._host.roster.open and self._host.trouble():
+            future.set_exception(self._host.degraded(self.name))
+        else:
             future.set_exception(LockTimeout(f"lock {self.name!r} was not to be had in {self._timeout:g} s"))
 
     async def __aenter__(self) -> Held:
         held = await self.acquire()
-        self._entered.append(held)
+        self._visits.append(Visit(held))
         return held
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        held = self._entered.pop()
-        if held.held or (held.lost and error is None):  # to have lost it is news; to have released it is not
-            held.release()
+        last_visit(self._visits).end(error)
 
 
 class Cluster(LockForms[Lock, Awaitable[Held | None]]):
@@ -191,8 +198,7 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         return self
 
     async def close(self) -> None:
-        """Leave the cluster. What this process holds is released, but what rests with it (an idle token) is gone: the
-        others cannot go on without it."""
+        """Leave the cluster. What this process holds is released."""
         if self._stop_metrics is not None:
             self._stop_metrics()
         if self._started is not None:

@@ -6,11 +6,20 @@ agree once, before anything else happens, on everybody's:
 
 1. A process *meets* a peer when each knows the other's incarnation. Until it has met all of them it may learn that a
    peer has started again.
-2. When it has met everyone it *pins* what it knows and tells everyone (`View`). From then on it refuses any other
-   incarnation of a peer.
-3. When everyone has told it the same, the cluster is *open*, and locks may be used.
+2. When it has met everyone it *pins* what it knows and tells everyone (`View`).
+3. When everyone has told it the same, the cluster is *founded*, and locks may be used.
 
-If the cluster is open for anyone, all have pinned the same incarnations, so nobody who has forgotten can get in.
+If the cluster is founded for anyone, all have pinned the same incarnations, so all of them began together, and nobody
+had anything to remember. Who is in another incarnation later has been started again. With most algorithms it is
+refused, and so is everyone who has not pinned what the others have.
+
+With algorithms that let a process come back (`Node.rejoins`), it is let in. The incarnations of the founding are kept,
+on disk if there is a directory for it, and told to everyone who comes; whoever knows them need not wait for anybody.
+They also tell a process what it is itself:
+
+- *original*, if its incarnation is among them;
+- *recovered*, if it has read them from its disk: what it has saved is all that it had promised;
+- *forgetful*, if it has them from others: it may have promised anything. That, too, is kept on disk: it never ends.
 """
 
 from __future__ import annotations
@@ -18,8 +27,13 @@ from __future__ import annotations
 import secrets
 import time
 
+from congenial.net.door import TURN_BITS
+from congenial.problems.epochs import EPOCH_BITS
+
 START_OF_TIME = 1_735_689_600  # 2025-01-01, to keep numbers small
-FENCE_BITS = 33  # a cluster that gave 2**33 fences every second of its life would overtake its successor
+FENCE_BITS = EPOCH_BITS + TURN_BITS  # a cluster that gave 2**32 fences each second would overtake its successor
+
+UNKNOWN, ORIGINAL, RECOVERED, FORGETFUL = "unknown", "original", "recovered", "forgetful"
 
 
 def new_incarnation(at_least: int = 0) -> int:
@@ -29,34 +43,50 @@ def new_incarnation(at_least: int = 0) -> int:
 
 
 class Roster:
-    def __init__(self, n: int, me: int, incarnation: int) -> None:
+    def __init__(
+        self,
+        n: int,
+        me: int,
+        incarnation: int,
+        rejoins: bool = False,
+        founded: tuple[int, ...] = (),
+        past: str = UNKNOWN,
+    ) -> None:
         self.me = me
+        self.rejoins = rejoins  # a member that was started again may come back
         self.incarnations = [0] * n  # 0: not known yet
         self.incarnations[me] = incarnation
         self.met = [peer == me for peer in range(n)]
         self.views: list[tuple[int, ...]] = [()] * n  # what each has pinned
         self.pinned = False
-        self.open = False
+        self.founded = founded  # the incarnations with which the cluster began
+        self.past = past
         self._pin_if_complete()
+
+    @property
+    def open(self) -> bool:
+        return bool(self.founded)
 
     @property
     def view(self) -> tuple[int, ...]:
         return tuple(self.incarnations)
 
     @property
-    def epoch(self) -> int:
-        """Larger for every new cluster: fences grow from one to the next."""
-        return max(self.incarnations) >> 32
+    def birth(self) -> int:
+        """When the cluster was founded. Later for every new one, so that fences grow from one to the next."""
+        return max(self.founded) >> 32
 
     def recognise(self, peer: int, incarnation: int) -> bool:
         """Whether a peer that says it is in this incarnation may be talked to."""
         if self.incarnations[peer] == incarnation:
             return True
-        if self.pinned or incarnation <= 0:
+        if incarnation <= 0 or (self.pinned and not self.rejoins):
             return False
         self.incarnations[peer] = incarnation
         self.met[peer] = False
         self.views[peer] = ()
+        if not self.founded:
+            self.pinned = False
         return True
 
     def meet(self, peer: int) -> bool:
@@ -68,14 +98,28 @@ class Roster:
         """What a peer has pinned; False if it is at odds with what we have."""
         self.views[peer] = incarnations
         self._open_if_agreed()
-        return not self.pinned or incarnations == self.view
+        return self.rejoins or not self.pinned or incarnations == self.view
+
+    def hear_founded(self, incarnations: tuple[int, ...]) -> bool:
+        """With which incarnations the cluster began, according to a peer; False if that is another cluster."""
+        if not self.founded:
+            self.founded = incarnations
+            self.past = ORIGINAL if incarnations[self.me] == self.incarnations[self.me] else FORGETFUL
+        return self.founded == incarnations
+
+    def assume_founded(self) -> bool:
+        """A peer behaves as if the cluster were founded, so it knows that all have pinned the same; can that be?"""
+        if self.pinned and not self.founded and not self.rejoins:
+            self.founded = self.view
+            self.past = ORIGINAL
+        return self.open
 
     def absent(self) -> list[int]:
         """Whom the opening still waits for."""
         return [peer for peer, met in enumerate(self.met) if not met or (self.pinned and self.views[peer] != self.view)]
 
     def _pin_if_complete(self) -> bool:
-        if self.pinned or not all(self.met):
+        if self.pinned or not all(self.met) or self.founded:
             return False
         self.pinned = True
         self.views[self.me] = self.view
@@ -84,4 +128,6 @@ class Roster:
 
     def _open_if_agreed(self) -> None:
         view = self.view
-        self.open = self.open or (self.pinned and all([told == view for told in self.views]))
+        if not self.founded and self.pinned and all([told == view for told in self.views]):
+            self.founded = view
+            self.past = ORIGINAL

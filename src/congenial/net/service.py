@@ -7,7 +7,7 @@ One JSON object a line, both ways. A program asks:
     {"do": "status", "id": 2}
 
 and is answered {"id": 1, "fence": 17} or {"id": 1, "error": "LockTimeout", "text": "..."}. What it holds is released
-when its connection ends. {"id": 1, "error": "NotHeld", ...} without having been asked for says that a lock is lost.
+when its connection ends. {"id": 1, "error": "LockLost", ...} without having been asked for says that a lock is lost.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ import msgspec
 
 from congenial.kernel.errors import ConfigError, CongenialError
 from congenial.net.config import ClusterConfig
-from congenial.net.door import Held
-from congenial.net.errors import ClusterDegraded, LockTimeout, NotHeld, ProtocolError
+from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld, ProtocolError
+from congenial.net.held import Held, Losable, Visit, last_visit
 from congenial.net.locks import Cluster, LockForms
 
 LONGEST_LINE = 1 << 20
 ERRORS: dict[str, type[CongenialError]] = {
-    kind.__name__: kind for kind in (LockTimeout, ClusterDegraded, NotHeld, ProtocolError, ConfigError, CongenialError)
+    kind.__name__: kind
+    for kind in (LockTimeout, ClusterDegraded, NotHeld, LockLost, ProtocolError, ConfigError, CongenialError)
 }
 
 
@@ -127,9 +128,9 @@ class Session:
             return
         self.held[ask.id] = held
         self._answer(Answer(ask.id, fence=held.fence, lock=held.name))
-        await held.wait_lost()
+        why = await held.lost
         self.held.pop(ask.id, None)
-        self._answer(Answer(ask.id, error="NotHeld", text=f"lock {held.name!r} is lost"))
+        self._answer(Answer(ask.id, error="LockLost", text=why))
 
     async def _status(self, ask: Ask) -> None:
         self._answer(Answer(ask.id, status=dict(await self.cluster.status_of_all())))
@@ -150,28 +151,23 @@ class Session:
 # -- a program's end --------------------------------------------------------------------------------------------
 
 
-class RemoteHeld:
+class RemoteHeld(Losable):
     """A lock that the node holds for us."""
 
     def __init__(self, client: Client, number: int, name: str, group: str | None, fence: int) -> None:
+        super().__init__(name)
         self._client = client
         self._number = number
-        self.name = name
         self.group = group
         self.fence = fence
-        self.loss: asyncio.Future[str] = asyncio.get_running_loop().create_future()  # why it was lost
 
     @property
     def held(self) -> bool:
         return self._number in self._client.held
 
-    @property
-    def lost(self) -> bool:
-        return self.loss.done()
-
     def release(self) -> None:
         if self._client.held.pop(self._number, None) is None:
-            raise NotHeld(f"{self.name!r} is not held any more: {'it was lost' if self.lost else 'it was released'}")
+            raise self.not_held()
         self._client.tell(Ask("release", self._number))
 
 
@@ -181,7 +177,7 @@ class RemoteLock:
     def __init__(self, client: Client, ask: Ask) -> None:
         self._client = client
         self._ask = ask
-        self._entered: list[RemoteHeld] = []
+        self._visits: list[Visit] = []
 
     async def acquire(self) -> RemoteHeld:
         ask = msgspec.structs.replace(self._ask, id=self._client.next_id())
@@ -202,15 +198,13 @@ class RemoteLock:
 
     async def __aenter__(self) -> RemoteHeld:
         held = await self.acquire()
-        self._entered.append(held)
+        self._visits.append(Visit(held))
         return held
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        held = self._entered.pop()
-        if held.held or (held.lost and error is None):
-            held.release()
+        last_visit(self._visits).end(error)
 
 
 class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]]):
@@ -291,9 +285,7 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]]):
                 self._writer.close()
 
     def _lose(self, number: int, why: str) -> None:
-        held = self.held.pop(number)
-        if not held.loss.done():
-            held.loss.set_result(why)
+        self.held.pop(number)._lose(why)
 
     def _lock(self, mode: str, name: str, group: str, k: int, timeout: float | None) -> RemoteLock:
         ask = {"do": "acquire", "id": 0, "mode": mode, "name": name, "group": group, "k": k, "timeout": timeout}

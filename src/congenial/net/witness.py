@@ -6,6 +6,11 @@ believed; only names are compared.
 
 Reports are lines of JSON: {"do": "enter", "lock": ..., "who": ..., "group": ..., "fence": ..., "limit": ...}. A holder
 without a group is alone; a `limit` is a semaphore's. The answer to each is "ok" or what is wrong.
+
+It is also a resource that honours fences, as one must where exclusion is weak. The upper bits of a fence are an era:
+who enters in a later one supersedes those who are inside since an earlier one, and what they still want is refused as
+"outdated", which is no violation. Under each lock there is a number to `read` and to `write`: who is alone inside
+reads it and writes one more. If the number has changed meanwhile, something was lost.
 """
 
 from __future__ import annotations
@@ -17,12 +22,25 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from congenial.net.roster import FENCE_BITS
+
+OUTDATED = "outdated"
+
+
+class Outdated(Exception):
+    """Refused for its fence: somebody in a later era has been here."""
+
 
 class Scene:
     """What the witness has seen of one lock."""
 
     def __init__(self) -> None:
         self.inside: dict[str, str | None] = {}  # group of each holder; None: it is alone
+        self.superseded: dict[str, int] = {}  # who have not left, but somebody came in a later era; their fences
+        self.fences: dict[str, int] = {}  # of those inside
+        self.supersessions = 0
+        self.refused = 0
+        self.value = 0
         self.group: str | None = None  # of the present session, or of the last one
         self.fence = 0  # the largest so far
         self.floor = 0  # what fences of the present session must not fall below
@@ -32,19 +50,42 @@ class Scene:
 
     def enter(self, who: str, group: str | None, fence: int, limit: int) -> str:
         """Record an entry; what is wrong with it, or nothing."""
+        if fence and fence >> FENCE_BITS < self.fence >> FENCE_BITS:
+            self.refused += 1
+            return OUTDATED
+        for early in [early for early in self.inside if self.fences[early] >> FENCE_BITS < fence >> FENCE_BITS]:
+            del self.inside[early]
+            self.superseded[early] = self.fences.pop(early)
+            self.supersessions += 1
         wrong = self._judge(who, group, fence, limit)
         if not self.inside:
             self.sessions += 1
             self.group = group
             self.floor = fence
         self.inside[who] = group
+        self.fences[who] = fence
         self.fence = max(self.fence, fence)
         self.entries += 1
         self.most = max(self.most, len(self.inside))
         return wrong
 
     def leave(self, who: str) -> str:
+        if self.superseded.pop(who, None) is not None:
+            return ""
+        self.fences.pop(who, None)
         return "" if self.inside.pop(who, who) != who else f"{who} leaves without being inside"
+
+    def use(self, who: str, fence: int, value: int | None) -> str:
+        """Read the number (None), or write one; what is wrong, or nothing."""
+        if fence < self.fence:
+            self.refused += 1
+            return OUTDATED
+        self.fence = fence
+        if value is not None:
+            if value != self.value + 1:
+                return f"{who} writes {value} over {self.value}: what others wrote is lost"
+            self.value = value
+        return ""
 
     def _judge(self, who: str, group: str | None, fence: int, limit: int) -> str:
         if who in self.inside:
@@ -88,9 +129,11 @@ class Witness:
         scene = self.scenes.setdefault(report["lock"], Scene())
         if report["do"] == "enter":
             wrong = scene.enter(report["who"], report.get("group"), report["fence"], report.get("limit", 0))
-        else:
+        elif report["do"] == "leave":
             wrong = scene.leave(report["who"])
-        if wrong:
+        else:
+            wrong = scene.use(report["who"], report["fence"], report.get("value"))
+        if wrong and wrong != OUTDATED:
             self.violations.append(f"{report['lock']}: {wrong}")
         return wrong
 
@@ -101,6 +144,9 @@ class Witness:
                 "sessions": scene.sessions,
                 "most": scene.most,
                 "inside": len(scene.inside),
+                "superseded": scene.supersessions,
+                "refused": scene.refused,
+                "value": scene.value,
             }
             for lock, scene in self.scenes.items()
         }
@@ -112,7 +158,9 @@ class Witness:
             while line := await reader.readline():
                 report = json.loads(line)
                 self.reports += 1
-                if report["do"] in ("enter", "leave"):
+                if report["do"] in ("read", "write"):
+                    answer = self.judge(report) or f"ok {self.scenes[report['lock']].value}"
+                elif report["do"] in ("enter", "leave"):
                     answer = self.judge(report) or "ok"
                     (mine.add if report["do"] == "enter" else mine.discard)((report["lock"], report["who"]))
                 elif report["do"] == "verdict":
@@ -145,16 +193,21 @@ class Reporter:
     async def __aexit__(self, *exception: object) -> None:
         self.writer.close()
 
-    async def tell(self, do: str, **report: Any) -> None:
-        """Report, and wait for the answer, even if cancelled meanwhile: what has been said has been said."""
+    async def tell(self, do: str, **report: Any) -> int:
+        """Report, and wait for the answer, even if cancelled meanwhile: what has been said has been said. Answers with
+        the number that was read or written."""
         telling = asyncio.ensure_future(self._ask({"do": do, **report}))
         try:
             answer = await asyncio.shield(telling)
         except asyncio.CancelledError:
             await asyncio.wait([telling])
             raise
-        if answer != "ok":
+        if answer == OUTDATED:
+            raise Outdated(f"{report['who']} has outdated fence {report['fence']} for {report['lock']}")
+        word, _, number = answer.partition(" ")
+        if word != "ok":
             raise AssertionError(f"the witness objects: {answer or 'it is gone'}")
+        return int(number or 0)
 
     async def verdict(self) -> dict[str, Any]:
         """All that the witness has seen: `violations`, and `scenes` by lock."""

@@ -31,3 +31,8 @@ class InEpochs(Problem):
 
     def era(self, fence: int) -> int:
         return fence >> EPOCH_BITS
+
+
+def within_epoch(problem: Problem) -> Problem:
+    """What holds within one epoch; of a problem without epochs, the problem itself."""
+    return problem.problem if isinstance(problem, InEpochs) else problem

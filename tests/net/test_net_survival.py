@@ -1,0 +1,331 @@
+"""Locks that survive: crashes, restarts with and without memory, a majority that is gone; and how holders are told."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Coroutine
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from netlab import NAMES, QUICK, cabled_clusters, clusters, crash
+
+from congenial.net.config import ClusterConfig, free_addresses
+from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld
+from congenial.net.locks import Cluster
+from congenial.net.roster import FENCE_BITS
+
+PATIENCE = QUICK.suspect_after
+
+
+def run(story: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(story, 60))
+
+
+async def until(condition: Any, seconds: float = 10.0) -> None:
+    end = asyncio.get_running_loop().time() + seconds
+    while not condition():
+        assert asyncio.get_running_loop().time() < end, "it does not happen"
+        await asyncio.sleep(0.005)
+
+
+class Town:
+    """Members that can be killed and started again, each with a state directory or without."""
+
+    def __init__(self, n: int, folder: Path | None) -> None:
+        self.config = ClusterConfig(dict(zip(NAMES, free_addresses(n), strict=False)), timing=QUICK)
+        self.folder = folder
+        self.up: dict[str, Cluster] = {}
+
+    async def start(self, *names: str, timeout: float = 10) -> list[Cluster]:
+        for name in names or self.config.members:
+            state = str(self.folder / name) if self.folder else ""
+            self.up[name] = await Cluster(name, replace(self.config, state=state)).start()
+        for name in names or self.config.members:
+            await self.up[name].ready(timeout)
+        return list(self.up.values())
+
+    async def kill(self, *names: str) -> None:
+        for name in names:
+            await crash(self.up.pop(name))
+
+    def past(self, name: str) -> str:
+        return str(self.up[name].status()["past"])
+
+
+@contextlib.asynccontextmanager
+async def town(n: int, folder: Path | None = None) -> AsyncIterator[Town]:
+    made = Town(n, folder)
+    await made.start()
+    try:
+        yield made
+    finally:
+        for member in made.up.values():
+            await member.close()
+
+
+def era(fence: int) -> int:
+    return fence >> FENCE_BITS
+
+
+def test_a_holder_that_crashes_is_done_without() -> None:
+    async def story() -> None:
+        async with town(3) as made:
+            a, b, c = made.up.values()
+            held = await c.mutex("x").acquire()
+            disc = await c.group("jukebox", "disc-7").acquire()
+            seats = [await c.semaphore("gpus", 2, timeout=5).acquire() for _ in range(2)]
+            await made.kill("c")
+            for member in (a, b):
+                async with member.mutex("x", timeout=10) as later:
+                    assert era(later.fence) > era(held.fence)
+                async with member.group("jukebox", "disc-8", timeout=10) as later:
+                    assert later.fence > disc.fence
+                async with member.semaphore("gpus", 2, timeout=10) as later:
+                    assert later.fence > seats[0].fence
+            async with a.mutex("new", timeout=10), b.semaphore("more", 2, timeout=10):
+                pass  # also what nobody had heard of
+
+    run(story())
+
+
+def test_who_is_inside_keeps_it_when_somebody_else_crashes() -> None:
+    async def story() -> None:
+        async with town(3) as made:
+            a, b, _ = made.up.values()
+            held = await a.mutex("x").acquire()
+            seat = await a.semaphore("gpus", 1).acquire()
+            await made.kill("c")
+            waiting = asyncio.create_task(b.mutex("x", timeout=10).acquire())
+            await asyncio.sleep(2 * PATIENCE)
+            assert held.held
+            assert seat.held
+            assert not waiting.done()
+            held.check()
+            held.release()
+            assert (await waiting).fence > held.fence
+            (await waiting).release()
+            seat.release()
+
+    run(story())
+
+
+@pytest.mark.parametrize("remembers", [True, False])
+def test_who_was_killed_comes_back(remembers: bool, tmp_path: Path) -> None:
+    async def story() -> None:
+        async with town(3, tmp_path if remembers else None) as made:
+            last = 0
+            for round in range(2):
+                for name in "abc":
+                    async with made.up[name].mutex("x", timeout=10) as held:
+                        assert held.fence > last
+                        last = held.fence
+                    (await made.up[name].semaphore("gpus", 2, timeout=10).acquire()).release()
+                await made.up["c"].mutex("x", timeout=10).acquire()
+                await made.kill("c")
+                if round:
+                    async with made.up["a"].mutex("x", timeout=10) as held:
+                        last = held.fence
+                await made.start("c")
+                assert made.past("c") == ("recovered" if remembers else "forgetful")
+                for name in "cab":
+                    async with made.up[name].mutex("x", timeout=10) as held:
+                        assert held.fence > last
+                        last = held.fence
+                    async with made.up[name].semaphore("gpus", 2, timeout=10):
+                        pass
+                    async with made.up[name].mutex(f"new {round}", timeout=10):
+                        pass
+
+    run(story())
+
+
+def test_all_come_back_and_a_majority_is_enough(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with town(3, tmp_path) as made:
+            async with made.up["a"].mutex("x", timeout=10) as held:
+                pass
+            await made.up["b"].mutex("x", timeout=10).acquire()
+            await made.kill("a", "b", "c")
+            await made.start("a")
+            with pytest.raises(ClusterDegraded, match="'b' is away; 'c' is away") as error:
+                await made.up["a"].mutex("x", timeout=3 * PATIENCE).acquire()
+            assert error.value.peers == ("b", "c")
+            await made.start("b")
+            async with made.up["b"].mutex("x", timeout=10) as later:
+                assert era(later.fence) > era(held.fence)
+            async with made.up["a"].mutex("x", timeout=10), made.up["a"].mutex("never used", timeout=10):
+                pass
+            await made.start("c")
+            async with made.up["c"].mutex("x", timeout=10):
+                pass
+
+    run(story())
+
+
+def test_if_too_many_have_lost_their_memory_nothing_is_granted() -> None:
+    async def story() -> None:
+        async with town(3) as made:
+            async with made.up["b"].mutex("x", timeout=10):
+                pass
+            held = await made.up["a"].mutex("x", timeout=10).acquire()
+            await made.kill("b", "c")
+            await made.start("b", "c")
+            for name in "bc":
+                with pytest.raises(LockTimeout):
+                    await made.up[name].mutex("x", timeout=3 * PATIENCE).acquire()
+            assert held.lost or held.held  # it may have been alone for too long
+
+    run(story())
+
+
+def test_a_directory_of_a_second_life_does_not_make_up_for_the_first(tmp_path: Path) -> None:
+    """Forgetful once, forgetful for good: what was promised in the life that is lost is not in the new directory."""
+
+    async def story() -> None:
+        async with town(3, tmp_path) as made:
+            async with made.up["c"].mutex("x", timeout=10):
+                pass
+            await made.kill("c")
+            for path in (tmp_path / "c").iterdir():
+                path.unlink()
+            await made.start("c")
+            assert made.past("c") == "forgetful"
+            async with made.up["c"].mutex("x", timeout=10):
+                pass
+            await made.kill("c")
+            await made.start("c")
+            assert made.past("c") == "forgetful"
+            for name in ("x", "y"):
+                async with made.up["c"].mutex(name, timeout=10):
+                    pass
+
+    run(story())
+
+
+def test_a_state_directory_of_another_cluster_is_refused(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with town(3, tmp_path / "one") as one:
+            await one.kill("c")
+            async with town(3, tmp_path / "two"):
+                pass
+            (tmp_path / "one" / "c").rename(tmp_path / "one" / "away")
+            (tmp_path / "two" / "c").rename(tmp_path / "one" / "c")
+            await one.start("c")
+            await until(lambda: "another beginning" in one.up["a"].status()["links"]["c"]["refusal"])
+
+    run(story())
+
+
+# -- how holders are told ------------------------------------------------------------------------------------------
+
+
+def test_a_holder_that_is_cut_off_is_told_and_its_body_is_interrupted() -> None:
+    async def story() -> None:
+        async with cabled_clusters(3, timing=QUICK) as (members, cables):
+            told: list[str] = []
+            by_hand = await members[2].mutex("y").acquire()
+            by_hand.on_lost(lambda: told.append("called back"))
+            awaited = asyncio.create_task(by_hand.lost.wait())
+
+            async def body() -> None:
+                async with members[2].mutex("x") as held:
+                    told.append("inside")
+                    try:
+                        await asyncio.sleep(60)
+                    finally:
+                        told.append(f"interrupted, lost: {bool(held.lost)}")
+
+            task = asyncio.create_task(body())
+            await until(lambda: told)
+            cables[2].down = True
+            cables[2].cut()
+            with pytest.raises(LockLost, match="'x' is not held any more: it was lost, the others have gone on"):
+                await task
+            assert not task.cancelled()
+            assert sorted(told) == ["called back", "inside", "interrupted, lost: True"]
+            assert "gone on without" in await awaited
+            assert by_hand.lost
+            assert not by_hand.held
+            by_hand.on_lost(lambda: told.append("late"))
+            assert told[-1] == "late"
+            for call in (by_hand.check, by_hand.release):
+                with pytest.raises(LockLost):
+                    call()
+            with pytest.raises(ClusterDegraded, match="'a' is away; 'b' is away"):
+                await members[2].mutex("x", timeout=0.1).acquire()
+            patient = asyncio.create_task(members[2].mutex("x").acquire())  # without a limit it waits
+            async with members[0].mutex("x", timeout=10):
+                assert not patient.done()
+            cables[2].down = False
+            held = await asyncio.wait_for(patient, 20)
+            assert not held.lost
+            held.release()
+            with pytest.raises(NotHeld, match="has been released"):
+                held.check()
+
+    run(story())
+
+
+def test_an_interruption_does_not_hide_what_else_happens() -> None:
+    async def story() -> None:
+        async with clusters(1) as members:
+
+            async def body(how: str) -> None:
+                async with members[0].mutex(how) as held:
+                    asyncio.get_running_loop().call_later(0.01, held._lose, "a test")
+                    if how == "error":
+                        try:
+                            await asyncio.sleep(60)
+                        except asyncio.CancelledError:
+                            raise ZeroDivisionError from None
+                    elif how == "cancelled too":
+                        me = asyncio.current_task()
+                        assert me is not None
+                        asyncio.get_running_loop().call_later(0.01, me.cancel)
+                        await asyncio.sleep(60)
+                    elif how == "stubborn":
+                        with contextlib.suppress(asyncio.CancelledError):
+                            await asyncio.sleep(60)
+                    elif how == "timeout":
+                        async with asyncio.timeout(60):
+                            await asyncio.sleep(60)
+                    elif how == "busy":
+                        held._lose("a test")
+                await asyncio.sleep(0)
+
+            for how, expected in (
+                ("error", ZeroDivisionError),
+                ("cancelled too", asyncio.CancelledError),
+                ("stubborn", LockLost),
+                ("timeout", LockLost),
+                ("busy", LockLost),
+            ):
+                with pytest.raises(expected):
+                    await asyncio.create_task(body(how))
+
+    run(story())
+
+
+def test_a_lock_used_by_several_tasks_interrupts_the_right_ones() -> None:
+    async def story() -> None:
+        async with clusters(1) as members:
+            lock = members[0].group("x", "g")
+            ended: list[str] = []
+
+            async def body(name: str, lose: bool) -> None:
+                try:
+                    async with lock as held:
+                        if lose:
+                            asyncio.get_running_loop().call_later(0.02, held._lose, "a test")
+                        await asyncio.sleep(0.05)
+                        ended.append(name)
+                except LockLost:
+                    ended.append(f"{name} lost it")
+
+            await asyncio.gather(body("one", False), body("two", True), body("three", False))
+            assert sorted(ended) == ["one", "three", "two lost it"]
+
+    run(story())
