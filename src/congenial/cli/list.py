@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from congenial.cli.options import Json, Markdown
+from congenial.kernel.node import Node
 from congenial.kernel.spec import Spec
 
 EXAMPLES = """
@@ -15,22 +16,25 @@ def command(json: Json = False, markdown: Markdown = False) -> None:
     """List the algorithms, with what their papers claim of them.
 
     Messages are per entry: n processes, k entries at once, q the largest quorum, i and r the largest inform and request
-    set, D the diameter of the tree, L requests in a round. What is made of any of them stands below: NAME+restart is
-    suzuki-kasami+restart, token-gme+restart, ...
+    set, a the largest acquired set, b the most that ask one member, D the diameter of the tree, E the links of the
+    network, L requests in a round. What is made of any of them stands below: NAME+restart is suzuki-kasami+restart,
+    token-gme+restart, ...
     """
     from congenial.algorithms.catalogue import ALGORITHMS, TRANSFORM_SPECS
     from congenial.cli.output import print_json, show, table
 
-    specs = [algorithm.spec for algorithm in ALGORITHMS.values()]
     if json:
-        print_json([row(spec) for spec in specs])
+        print_json([row(algorithm.spec) for algorithm in ALGORITHMS.values()])
         return
-    listing = table("name", "title", "problem", "messages", "FIFO", "survives", "reference", markdown=markdown)
-    for spec in specs:
-        problem = spec.problem.name if spec.problem else ""
+    listing = table("name", "kind", "messages", "FIFO", "survives", "reference", markdown=markdown)
+    listing.columns[1].no_wrap = True
+    for spec, kind in [(algorithm.spec, kind_of(algorithm)) for algorithm in ALGORITHMS.values()]:
         fifo = "needed" if spec.fifo else ""
-        title = f"{spec.title}: flawed" if spec.mended_by else spec.title
-        listing.add_row(spec.name, title, problem, str(spec.messages or ""), fifo, spec.faults, spec.reference)
+        faults = "" if spec.faults == "none" else spec.faults
+        survives = f"flawed: see {spec.mended_by}" if spec.mended_by else faults
+        # the paper it is from; for a line in a terminal that is enough
+        reference = spec.reference if markdown else spec.reference.split(";")[0].split(", section")[0]
+        listing.add_row(spec.name, kind, str(spec.messages or ""), fifo, survives, reference)
     show(listing)
     if not markdown:
         print("\nEach can be made to survive crashes:")
@@ -38,6 +42,13 @@ def command(json: Json = False, markdown: Markdown = False) -> None:
         for spec in TRANSFORM_SPECS:
             made.add_row(f"NAME+{spec.name}", spec.faults, spec.reference)
         show(made)
+
+
+def kind_of(algorithm: type[Node]) -> str:
+    """Its problem, and the room it stands in where that says more: 'mutex, token'."""
+    problem = algorithm.spec.problem.name if algorithm.spec.problem else ""
+    room = algorithm.__module__.split(".")[-2]
+    return problem if room == problem else f"{problem}, {room}"
 
 
 def row(spec: Spec) -> dict[str, object]:

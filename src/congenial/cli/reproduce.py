@@ -19,12 +19,15 @@ EXAMPLES = """
 congenial reproduce token-gme/6a
 congenial reproduce token-gme/7a token-gme/7b --quick
 congenial reproduce token-gme --claims --json
+congenial reproduce survey/table2 survey/scaling
 congenial reproduce all --docs docs/reproductions
 """
 
 
 def command(
-    targets: Annotated[list[str], typer.Argument(metavar="PAPER[/FIGURE]...", help="token-gme, token-gme/6a, all.")],
+    targets: Annotated[
+        list[str], typer.Argument(metavar="PAPER[/FIGURE]...", help="token-gme, token-gme/6a, survey/table2, all.")
+    ],
     quick: Annotated[bool, typer.Option("--quick", help="A coarse version: few points, short runs.")] = False,
     claims: Annotated[bool, typer.Option("--claims", help="Print the paper's claims and what became of them.")] = False,
     jobs: Jobs = 0,

@@ -15,8 +15,8 @@ def cost_lines(table: Table, outcomes: Mapping[str, Outcome], judged: Sequence[J
     for row, verdict in zip(table.rows, judged, strict=True):
         costs: dict[str, list[float]] = {}
         for load in table.loads:
-            at_most = outcomes[table.part(load)].records[(table.nodes[-1],)]
-            costs[load] = [record.measures[COST] for record in at_most[row.algorithm]]
+            largest = outcomes[table.part(load, row.requests)].records[(table.nodes[-1],)]
+            costs[load] = [record.measures[COST] for record in largest[row.algorithm]]
         every = [cost for found in costs.values() for cost in found]
         means: Row = {load: round(sum(costs[load]) / len(costs[load]), 2) for load in table.shown}
         lines.append(

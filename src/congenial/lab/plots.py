@@ -73,18 +73,18 @@ def _draw_chart(figure: Figure, panels: Mapping[str, Sequence[Outcome]], title: 
     plain = FuncFormatter(lambda value, _: f"{value:g}")
     figure.set_size_inches(5.5 * len(panels), 8.0)
     grid = figure.subplots(1, len(panels), squeeze=False, sharey=True)
+    numbers: dict[str, int] = {}  # an algorithm looks the same in all panels
     for axes, (name, outcomes) in zip(grid.flat, panels.items(), strict=True):
-        number = 0
         for outcome in outcomes:
             metric = outcome.sweep.metrics[0]
             for algorithm in outcome.sweep.algorithms:
+                number = numbers.setdefault(algorithm, len(numbers))
                 curve = curve_of(outcome, "absolute", algorithm, metric)
                 drawn = [(float(value), estimate.value) for value, estimate in curve if estimate.value > 0]
                 # every algorithm has a colour and a marker of its own: their numbers have no common factor
                 colour, marker = OKABE_ITO[number % 7], MARKERS[number % len(MARKERS)]
                 x, y = [value for value, _ in drawn], [cost for _, cost in drawn]
                 axes.plot(x, y, DASHES[number // 7 % 4], color=colour, marker=marker, markersize=4, label=algorithm)
-                number += 1
             axes.set_ylabel(METRICS[metric])
         axes.set_xscale("log")
         axes.set_yscale("log")

@@ -53,19 +53,21 @@ class Figure(Exhibit):
 @dataclass(frozen=True)
 class Row:
     """A line of a table of costs: `says` is what the paper prints, `test` what that means, `reason` what we found where
-    it does not come out so."""
+    it does not come out so. With `requests`, no process makes more than so many: for what takes too long otherwise."""
 
     label: str
     algorithm: str
     says: str
     test: Test
     reason: str = ""
+    requests: int = 0
 
 
 @dataclass(frozen=True)
 class Table(Exhibit):
     """A table of costs, measured at several loads. `shown` names the loads that have columns beside the formula; the
-    least and the most that any run cost have columns, too. What grows slowly is also measured at the sizes `grown`."""
+    least and the most that any run cost have columns, too. What grows slowly is also measured at the sizes `grown`,
+    at the first of these loads."""
 
     rows: tuple[Row, ...]
     loads: Mapping[str, Mapping[str, Value]]
@@ -76,23 +78,33 @@ class Table(Exhibit):
     grown: tuple[int, ...] = ()
 
     def sweeps(self, quick: bool) -> dict[str, Sweep]:
-        names = tuple(dict.fromkeys([row.algorithm for row in self.rows]))
-        made = {self.part(load): self._sweep(load, names, self.nodes, quick) for load in self.loads}
+        made: dict[str, Sweep] = {}
+        for requests in dict.fromkeys([row.requests for row in self.rows]):
+            names = dict.fromkeys([row.algorithm for row in self.rows if row.requests == requests])
+            for load, fixed in self.loads.items():
+                part = self.part(load, requests)
+                fewer = {"requests": min(requests, int(fixed["requests"]))} if requests and "requests" in fixed else {}
+                made[part] = self._sweep(part, tuple(names), self.nodes, {**fixed, **fewer}, quick)
         if self.growing:
-            made[self.part(GROWING)] = self._sweep(self.shown[0], self.growing, self.grown, quick)
+            part = self.part(GROWING)
+            made[part] = self._sweep(
+                part, self.growing, self.grown, {**self.loads[self.shown[0]], "requests": 10}, True
+            )
         return made
 
-    def _sweep(self, load: str, names: tuple[str, ...], sizes: tuple[int, ...], quick: bool) -> Sweep:
+    def _sweep(
+        self, part: str, names: tuple[str, ...], sizes: tuple[int, ...], fixed: Mapping[str, Value], quick: bool
+    ) -> Sweep:
         runs = 2 if quick else 5
-        return Sweep(names, {"nodes": sizes}, self.loads[load], (COST,), least=runs, most=runs, name=self.part(load))
+        return Sweep(names, {"nodes": sizes}, fixed, (COST,), least=runs, most=runs, name=part)
 
-    def part(self, load: str) -> str:
-        return f"{self.name}, {load}"
+    def part(self, load: str, requests: int = 0) -> str:
+        return f"{self.name}, {requests} requests, {load}" if requests else f"{self.name}, {load}"
 
     def claims(self) -> tuple[Claim, ...]:
         made = []
         for row in self.rows:
-            parts = tuple([self.part(load) for load in self.loads])
+            parts = tuple([self.part(load, row.requests) for load in self.loads])
             if row.algorithm in self.growing:
                 parts += (self.part(GROWING),)
             made.append(Claim(row.label, self.where, row.says, replace(row.test, figures=parts), row.reason))
@@ -110,7 +122,7 @@ class Chart(Exhibit):
         for panel, sweeps in self.panels.items():
             for number, sweep in enumerate(sweeps):
                 sizes = sweep.vary["nodes"]
-                few = replace(sweep, vary={"nodes": (sizes[0], sizes[-1])}, least=2, most=2)
+                few = replace(sweep, vary={"nodes": (sizes[0], sizes[len(sizes) // 2])}, least=2, most=2)
                 made[self._part(panel, number)] = few if quick else sweep
         return made
 

@@ -1,0 +1,183 @@
+"""The tables of Velazquez 1993: what 21 algorithms cost, in messages per entry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from congenial.lab.claims import Costs, Grows
+from congenial.lab.papers.paper import COST, Chart, Paper, Row, Table
+from congenial.lab.replication import Value
+from congenial.lab.sweep import Sweep
+
+LOADS: dict[str, dict[str, Value]] = {
+    "light": {"think": 1e8, "hold": 5.0, "requests": 40},
+    "heavy": {"think": 0.0, "hold": 5.0, "requests": 20},
+    "hasty": {"think": 5.0, "hold": 0.0, "requests": 20, "delay": "lognormal:10,1.5"},
+    "burst": {"load": "burst", "hold": 5.0},
+    "turns": {"load": "turns", "hold": 5.0, "requests": 3},
+    "single": {"load": "single", "hold": 5.0},
+}
+SIZES = (7, 31)  # there are projective planes of these sizes, and complete binary trees
+GROWN = (31, 127, 1023)
+
+
+def row(
+    label: str,
+    algorithm: str,
+    says: str,
+    low: str,
+    high: str,
+    means: Mapping[str, str] | None = None,
+    reason: str = "",
+    requests: int = 0,
+) -> Row:
+    return Row(label, algorithm, says, Costs((), COST, algorithm, low, high, means or {}), reason, requests)
+
+
+def growing(label: str, algorithm: str, says: str, formula: str, reason: str = "") -> Row:
+    return Row(label, algorithm, says, Grows((), COST, algorithm, formula), reason)
+
+
+def table(name: str, title: str, where: str, rows: tuple[Row, ...]) -> Table:
+    slow = tuple([line.algorithm for line in rows if isinstance(line.test, Grows)])
+    return Table(name, title, rows, LOADS, ("light", "heavy"), SIZES, where, slow, GROWN if slow else ())
+
+
+TOKENS = table(
+    "table1",
+    "Table 1: token-based algorithms",
+    "4.1",
+    (
+        row("Ricart-Agrawala", "ricart-agrawala-token", "N", "0", "n", {"heavy": "n"}),
+        row("Suzuki-Kasami", "suzuki-kasami", "N", "0", "n", {"heavy": "n"}),
+        row("Suzuki-Kasami, bounded", "suzuki-kasami-bounded", "L*N + (N-1) for L entries", "0", "n + (n-1)/L",
+            {"heavy": "n + (n-1)/L"}),
+        growing("Mizuno-Neilsen-Rao, binary tree", "mizuno-neilsen-rao agreement=tree", "avg log N", "log2(n)"),
+        row("Mizuno-Neilsen-Rao, projective planes", "mizuno-neilsen-rao agreement=plane", "3*SQRT(N)",
+            "0", "3*sqrt(n)"),
+        row("Neilsen-Mizuno", "neilsen-mizuno tree=random", "D + 1", "0", "D+1"),
+        row("Neilsen-Mizuno, line", "neilsen-mizuno tree=line", "N", "0", "n"),
+        row("Neilsen-Mizuno, star", "neilsen-mizuno tree=star", "3", "0", "3", {"heavy": "3"}),
+        row("Helary-Plouzeau-Raynal, tree", "helary-plouzeau-raynal network=balanced", "N to N-1+D",
+            "0", "n-1 + 2*floor(log2(n))"),
+        row("Helary-Plouzeau-Raynal, line", "helary-plouzeau-raynal network=line", "N to 2(N-1)", "0", "2*(n-1)"),
+        row("Helary-Plouzeau-Raynal, ring", "helary-plouzeau-raynal network=ring", "N to 2N", "0", "2*n"),
+        row("Helary-Plouzeau-Raynal, complete", "helary-plouzeau-raynal network=complete", "N", "0", "n"),
+        row("Raymond", "raymond-tree tree=balanced", "2*D", "0", "2*D"),
+        growing("Raymond, random tree", "raymond-tree tree=random", "avg log N", "log2(n)"),
+        row("Singhal (heuristic)", "singhal-heuristic", "N; (N+1)/2 in light traffic", "0", "n",
+            {"light": "(n+1)/2", "heavy": "n"}),
+        growing("Naimi-Trehel", "naimi-trehel", "avg log N", "log2(n)"),
+        row("Mishra-Srimani", "mishra-srimani", "L*N + (N-1)", "0", "n", {"heavy": "n"}),
+        row("Nishio-Li-Manning", "nishio-li-manning", "N", "0", "n", {"heavy": "n"}),
+    ),
+)  # fmt: skip
+
+PERMISSIONS = table(
+    "table2",
+    "Table 2: permission-based algorithms",
+    "5.1",
+    (
+        row("Lamport", "lamport", "3*(N-1)", "3*(n-1)", "3*(n-1)"),
+        row("Ricart-Agrawala", "ricart-agrawala", "2*(N-1)", "2*(n-1)", "2*(n-1)"),
+        row("Carvalho-Roucairol", "carvalho-roucairol", "0 to 2*(N-1)", "0", "2*(n-1)"),
+        row("Raynal, as modified", "raynal-primes-mended", "(N-1)^2; 2*(N-1)^2 as published", "0", "(n-1)**2",
+            reason="N-1 messages to say that one wants to enter come on top, or the turn could never rest: N(N-1) if it"
+            " has to go all the way (see the errata)", requests=2),
+        row("Maekawa", "maekawa quorums=plane", "3*sqrt(N) to 5*sqrt(N)", "3*(q-1)", "5*sqrt(n)"),
+        row("Sanders, everybody asked", "sanders structure=ricart-agrawala", "|I-{i}| + 2|R-{i}|",
+            "i + 2*r", "i + 2*r"),
+        row("Sanders, Maekawa's sets", "sanders structure=maekawa", "|I-{i}| + 2|R-{i}|", "i + 2*r", "i + 2*r",
+            reason="so where nobody competes; else members inquire, and locks are given back and sent again, as with"
+            " Maekawa"),
+        growing("Agrawal-El Abbadi", "agrawal-el-abbadi", "O(log N)", "log2(n)"),
+        row("Singhal (dynamic)", "singhal-dynamic", "(N-1) to 3*(N-1)/2", "0", "3*(n-1)/2",
+            {"light": "n-1", "heavy": "3*(n-1)/2"},
+            reason="so under light load; but those who ask in turn have given everybody their permission in between,"
+            " and must ask everybody (see the errata)"),
+    ),
+)  # fmt: skip
+
+SEVERAL = table(
+    "table3",
+    "Table 3: several entries at once",
+    "6.1",
+    (
+        row("Raymond", "raymond-k k=3", "2*(N-1)", "0", "2*(n-1)"),
+        row("Srimani-Reddy", "srimani-reddy k=3", "0 or N+K-1", "0", "n+k-1"),
+        row("Kakugawa et al.", "kakugawa k=3", "3*s to 5*s", "3*(q_min-1)", "5*q",
+            reason="so under light load; else who has lost at one quorum asks others, up to everybody, or fewer than K"
+            " would keep it out (see the errata)"),
+    ),
+)  # fmt: skip
+
+# What is drawn: those whose messages go along paths, to quorums, to everybody, and in Raynal's case to everybody at
+# every step of the turn around the ring. The first two groups are sparing enough for 10,000 processes.
+PATHS = ("neilsen-mizuno tree=star", "naimi-trehel", "raymond-tree tree=random")
+QUORUMS = (
+    "agrawal-el-abbadi", "mizuno-neilsen-rao agreement=grid", "maekawa quorums=grid", "sanders structure=maekawa:grid",
+    "kakugawa k=3",
+)  # fmt: skip
+EVERYBODY = (
+    "ricart-agrawala-token", "suzuki-kasami", "helary-plouzeau-raynal network=random", "singhal-heuristic",
+    "mishra-srimani", "nishio-li-manning", "lamport", "ricart-agrawala", "carvalho-roucairol", "singhal-dynamic",
+    "raymond-k k=3", "srimani-reddy k=3",
+)  # fmt: skip
+RING = ("raynal-primes-mended",)
+
+# Who remembers who has asked needs some requests to get going, and every process one that does not count.
+SETTLED: dict[str, Value] = {"warmup": 1e8, "until": 3e8}
+RINGS = (7, 15, 31)
+SMALL = (7, 31, 100, 200)
+LARGE = (31, 100, 307, 1000, 3001, 10_000)
+
+
+def curves(panel: str, algorithms: tuple[str, ...], sizes: tuple[int, ...], requests: int, **more: Value) -> Sweep:
+    fixed = {**LOADS[panel], "requests": requests, **more}
+    return Sweep(algorithms, {"nodes": sizes}, fixed, (COST,), least=2, most=2, name=f"scaling, {panel}")
+
+
+SCALING = Chart(
+    "scaling",
+    "What 21 algorithms cost as they grow",
+    {
+        "light": (
+            curves("light", PATHS, LARGE, 10),
+            curves("light", QUORUMS, LARGE, 1),
+            curves("light", EVERYBODY, SMALL, 6, **SETTLED),
+            curves("light", RING, RINGS, 1),
+        ),
+        "heavy": (
+            curves("heavy", PATHS, LARGE[:4], 10),
+            curves("heavy", QUORUMS[:4], LARGE[:3], 3),
+            curves("heavy", (QUORUMS[4], *EVERYBODY), SMALL[:3], 3),
+            curves("heavy", RING, RINGS, 1),
+        ),
+    },
+)
+
+SURVEY = Paper(
+    name="survey",
+    title="A survey of distributed mutual exclusion algorithms",
+    reference="Velazquez 1993",
+    exhibits=(TOKENS, PERMISSIONS, SEVERAL, SCALING),
+    claims=(),
+    assumptions=(
+        "A message counts when it is sent; what a process tells itself does not. So 3 sqrt(N), for quorums of about"
+        " sqrt(N) members, is taken as 3(q-1) for quorums of q members of which one is the process itself.",
+        "A token that rests with its holder lets it in for nothing, as the survey says; so the least that a token"
+        " algorithm can cost is 0, whatever the table says. Where the table gives a single number for a token algorithm"
+        " that is not called a bound, the mean under heavy load has to come within a tenth of it.",
+        "L*N + (N-1) messages are for L entries of a process (section 4.1), which is N + (N-1)/L for one. Our version"
+        " of Mishra and Srimani's algorithm has unbounded numbers, and is held to N.",
+        "Costs are those of whole runs: messages sent, divided by entries. Least and most are over the runs at all"
+        " loads.",
+        "'avg log N' and 'O(log N)' are claims about growth: from 31 to 1023 processes the mean under light load may"
+        " grow as the logarithm does, and a quarter more.",
+        "Table 3: K is 3.",
+        "Raynal's numbers grow with every step of the turn, which makes long runs slow: at most 2 requests of each"
+        " process in table 2, and at most 31 processes in the figure.",
+        "In the figure, heavy load ends at 1000 processes (quorums: 307, broadcasts: 100): queues of thousands of"
+        " requests make slow runs, and the curves are straight by then.",
+    ),
+)
