@@ -110,7 +110,7 @@ LOADS: dict[str, dict[str, Value]] = {
     "burst": {"load": "burst"},
 }
 ROWS = (
-    row("Everybody", "ricart-agrawala", "2*(N-1)", "2*(n-1)", "2*(n-1)"),
+    row("Everybody", "ricart-agrawala", "2|R-{i}|", "2*(n-1)", "2*(n-1)"),
     row("Nobody", "suzuki-kasami", "1", "0", "1", reason="it asks all others"),
     growing("A star", "neilsen-mizuno tree=star", "3", "log2(n)"),
     row("Slow", "lamport", "3*(N-1)", "3*(n-1)", "3*(n-1)", requests=1),
@@ -142,6 +142,7 @@ def test_a_table_from_end_to_end(
     assert lines[3]["that is"] == "12 at n = 5"
     page = (tmp_path / "docs/little.md").read_text(encoding="utf-8")
     assert "| Nobody | suzuki-kasami | 1 | 0 .. 1 at n = 5; outside at 6 of 6:" in page
+    assert "| Everybody | ricart-agrawala | 2\\|R-{i}\\| | 8 at n = 5 |" in page
     assert "- burst: load burst" in page
     assert "![Curves](little/scaling.svg)" in page
     assert (tmp_path / "docs/little/scaling.svg").stat().st_size > 0

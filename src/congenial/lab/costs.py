@@ -8,6 +8,8 @@ from congenial.lab.claims import Judged
 from congenial.lab.papers.paper import COST, Table
 from congenial.lab.tables import Outcome, Row
 
+BAR = "\\|"  # one that is no border
+
 
 def cost_lines(table: Table, outcomes: Mapping[str, Outcome], judged: Sequence[Judged]) -> list[Row]:
     """One for each line of the table, in messages per entry with the largest of the usual numbers of processes."""
@@ -36,5 +38,5 @@ def cost_lines(table: Table, outcomes: Mapping[str, Outcome], judged: Sequence[J
 
 def markdown_lines(lines: Sequence[Row]) -> str:
     heads = list(lines[0])
-    rows = [f"| {' | '.join([str(cell) for cell in line.values()])} |" for line in lines]
+    rows = [f"| {' | '.join([str(cell).replace('|', BAR) for cell in line.values()])} |" for line in lines]
     return "\n".join([f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}", *rows])
