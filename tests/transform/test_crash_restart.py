@@ -32,7 +32,7 @@ Restarted: Any = find_algorithm("suzuki-kasami+restart")
 Permitted: Any = find_algorithm("ricart-agrawala+restart")
 Grouped: Any = find_algorithm("token-gme+restart")
 
-NAMED = ("token-gme", "suzuki-kasami", "ricart-agrawala", "raymond-tree", "maekawa")
+NAMED = ("token-gme", "suzuki-kasami", "ricart-agrawala", "raymond-tree", "maekawa", "drs-gme")
 TAG = 1 << TAG_BITS
 
 
