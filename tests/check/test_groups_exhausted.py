@@ -23,6 +23,9 @@ from congenial.check.check import check
         ("surrogate-concurrent", 1),
         ("surrogate-information", 1),
         ("surrogate-solitary", 1),
+        ("drs-gme", 2),
+        ("drs-gme-faults", 1),
+        ("drs-gme-extended", 1),
     ],
 )
 def test_every_run_was_seen(name: str, requests: int) -> None:

@@ -22,7 +22,10 @@ VARIANTS: list[tuple[str, dict[str, str]]] = [
     ("token-gme-types", {}),
     ("token-gme-bounded", {"limit": "2"}),
     ("token-gme-bounded", {"limit": "3", "selection": "fifo"}),
+    ("drs-gme", {}),
+    ("drs-gme-extended", {}),
 ]
+SETS = ("token-gme-types", "drs-gme-extended")
 NAMES = ["-".join([name, *options.values()]) for name, options in VARIANTS]
 
 
@@ -33,7 +36,7 @@ NAMES = ["-".join([name, *options.values()]) for name, options in VARIANTS]
 def test_any_schedule(
     name: str, options: dict[str, str], seed: int, n: int, groups: int, fifo: bool, requests: int
 ) -> None:
-    at_random(Run(name, n, **options), Random(seed), groups, requests, fifo, sets=name == "token-gme-types")
+    at_random(Run(name, n, **options), Random(seed), groups, requests, fifo, sets=name in SETS)
 
 
 @pytest.mark.parametrize(("name", "options"), VARIANTS, ids=NAMES)

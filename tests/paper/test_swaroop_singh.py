@@ -9,6 +9,7 @@ import pytest
 from congenial.algorithms.group.drs_gme import NONE, Complete, DrsGme, Request, Start, Token
 from congenial.algorithms.group.drs_gme_extended import DrsGmeExtended
 from congenial.algorithms.group.drs_gme_faults import T1, T2, DrsGmeFaults, GenToken, IsComplete
+from congenial.check.check import check
 from congenial.kernel.errors import UnexpectedMessage
 from congenial.kernel.message import Message
 from congenial.kernel.node import IDLE, INSIDE, WAITING, Node
@@ -435,6 +436,13 @@ def test_who_is_served_is_deleted_from_all_entries() -> None:
     assert out.entered == (Y, 2)
     assert out.sent == [(2, Start(1, 2, Y))]
     assert node.queue == [(Z, [(3, 1)])]
+
+
+@pytest.mark.parametrize("wants", ["0|1;1|2;0|2", "0|1;0|1;1", "0|1;0;1"])
+def test_all_runs_with_sets(wants: str) -> None:
+    result = check("drs-gme-extended", nodes=3, requests=1, wants=wants)
+    assert result.ok, result.verdict()
+    assert result.complete
 
 
 # -- messages that cannot be -------------------------------------------------------------------------------
