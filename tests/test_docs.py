@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import csv
 import inspect
 import os
 import re
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 import congenial
+from congenial.lab.sweep import Sweep
 
 DOCS = Path(__file__).parents[1] / "docs"
 TABLE = re.compile(r"`congenial list --markdown` prints\n\n(.*?)\n\n", re.DOTALL)
@@ -41,11 +43,12 @@ def test_links_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name} points to {target}"
 
 
-TRANSFORMS = (DOCS / "transforms.md").read_text(encoding="utf-8")
-COMMANDS = [line for block in re.findall(r"```console\n(.*?)```", TRANSFORMS, re.DOTALL) for line in block.splitlines()]
+def commands(page: str) -> list[str]:
+    blocks = re.findall(r"```console\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
+    return [line for block in blocks for line in block.splitlines()]
 
 
-@pytest.mark.parametrize("line", COMMANDS)
+@pytest.mark.parametrize("line", commands("transforms.md"))
 def test_the_commands_about_transforms(line: str) -> None:
     command, _, said = line.removeprefix("$ congenial ").partition("  # ")
     env = {**os.environ, "PYTHONPATH": str(Path(congenial.__file__).parents[1])}
@@ -54,6 +57,36 @@ def test_the_commands_about_transforms(line: str) -> None:
     assert ended.returncode == (1 if said.isupper() else 0), ended.stdout + ended.stderr
     assert said
     assert said in ended.stdout
+
+
+def test_the_page_on_choosing_says_what_its_figures_show() -> None:
+    """The numbers in its table are those of the data beside its figure."""
+    text = (DOCS / "choosing.md").read_text(encoding="utf-8")
+    with (DOCS / "choosing" / "load.csv").open(encoding="utf-8") as file:
+        rows = {(row["algorithm"], float(row["think"])): row for row in csv.DictReader(file)}
+    for name in {name for name, _ in rows}:
+        light, heavy = rows[name, 10000.0], rows[name, 0.0]
+        messages = [float(row["messages_per_entry"]) for row in (light, heavy)]
+        waiting, entries = float(light["waiting_time_mean"]), 1000 * float(heavy["throughput"])
+        assert f"| `{name}` | {messages[0]:.1f} | {messages[1]:.1f} | {waiting:.0f} | {entries:.0f} |" in text
+
+
+@pytest.mark.parametrize("line", commands("choosing.md"))
+def test_the_commands_about_choosing(line: str) -> None:
+    command, _, said = line.removeprefix("$ congenial ").partition("  # ")
+    env = {**os.environ, "PYTHONPATH": str(Path(congenial.__file__).parents[1])}
+    words = [sys.executable, "-m", "congenial", *command.split()]
+    ended = subprocess.run(words, capture_output=True, text=True, env=env, timeout=100)
+    assert said, "the page should say what the command prints"
+    assert said in ended.stdout
+
+
+def test_the_sweeps_about_choosing_can_be_run() -> None:
+    files = sorted((DOCS / "choosing").glob("*.toml"))
+    assert [path.stem for path in files] == ["groups", "load"]
+    for path in files:
+        Sweep.from_toml(path).validate()
+        assert f"congenial sweep docs/choosing/{path.name}" in (DOCS / "choosing.md").read_text(encoding="utf-8")
 
 
 def free_port() -> int:

@@ -33,7 +33,8 @@ def write_folder(folder: Path, sweep: Sweep, store: Store, title: str = "", comm
     write_csv(folder / "results.csv", summary)
     write_csv(folder / "replications.csv", outcome.replications())
     frame(summary).write_parquet(folder / "results.parquet")
-    title = title or f"{', '.join(sweep.algorithms)}, by {' and '.join([PARAMETERS[name] for name in sweep.vary])}"
+    names = ", ".join(sweep.algorithms) if len(sweep.algorithms) <= 3 else f"{len(sweep.algorithms)} algorithms"
+    title = title or f"{names}, by {' and '.join([PARAMETERS[name] for name in sweep.vary])}"
     pictures = [("Means", plot(outcome, "absolute", title, folder / "absolute")[1])]
     if len(sweep.algorithms) > 1:
         write_csv(folder / "ratios.csv", outcome.ratios())
