@@ -20,6 +20,8 @@ congenial reproduce token-gme/6a
 congenial reproduce token-gme/7a token-gme/7b --quick
 congenial reproduce token-gme --claims --json
 congenial reproduce survey/table2 survey/scaling
+congenial reproduce surrogate/5a surrogate/5c
+congenial reproduce comparison --docs docs
 congenial reproduce all --docs docs/reproductions
 """
 
@@ -74,13 +76,18 @@ def command(
 def show_exhibit(exhibit: Exhibit, made: Reproduction, markdown: bool) -> None:
     from congenial.cli.output import show, table
     from congenial.lab.claims import Tally
+    from congenial.lab.contest import winner_lines
     from congenial.lab.costs import cost_lines
-    from congenial.lab.papers import Figure, Table
+    from congenial.lab.papers import Contest, Figure, Table
 
-    print(f"\n{'Figure ' if isinstance(exhibit, Figure) else ''}{exhibit.name}: {exhibit.title}")
-    if isinstance(exhibit, Table):
+    plain = isinstance(exhibit, Figure) and not isinstance(exhibit, Contest)
+    print(f"\n{'Figure ' if plain else ''}{exhibit.name}: {exhibit.title}")
+    if isinstance(exhibit, (Table, Contest)):
         judged = made.of_exhibit(exhibit)
-        lines = cost_lines(exhibit, made.outcomes, judged)
+        if isinstance(exhibit, Table):
+            lines = cost_lines(exhibit, made.outcomes, judged)
+        else:
+            lines = winner_lines(exhibit, made.outcomes[exhibit.name])
         rows = table(*lines[0], markdown=markdown)
         for line in lines:
             rows.add_row(*[str(cell) for cell in line.values()])

@@ -28,6 +28,8 @@ UNDECIDED = "undecided"
 PARTLY = "partly"
 NOT_REPRODUCED = "not reproduced"
 NOT_RUN = "not run"
+HOLDS = "true"  # of what we found ourselves
+FAILS = "not true"
 SLACK = 1e-9  # of sums of fractions
 
 Outcomes = Mapping[str, Outcome]
@@ -266,7 +268,7 @@ class Tally:
 
     def __str__(self) -> str:
         verdicts = [item.finding.verdict for item in self.judged]
-        kinds = (REPRODUCED, UNDECIDED, PARTLY, NOT_REPRODUCED, NOT_RUN)
+        kinds = (REPRODUCED, UNDECIDED, PARTLY, NOT_REPRODUCED, HOLDS, FAILS, NOT_RUN)
         counts = [f"{verdicts.count(kind)} {kind}" for kind in kinds if kind in verdicts]
         return ", ".join(counts) or "no claims"
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from congenial.lab.claims import Judged
 from congenial.lab.papers.paper import COST, Table
 from congenial.lab.tables import Outcome, Row
+from congenial.sim.statistics import mean
 
 BAR = "\\|"  # one that is no border
 
@@ -14,13 +15,14 @@ BAR = "\\|"  # one that is no border
 def cost_lines(table: Table, outcomes: Mapping[str, Outcome], judged: Sequence[Judged]) -> list[Row]:
     """One for each line of the table, in messages per entry with the largest of the usual numbers of processes."""
     lines: list[Row] = []
-    for row, verdict in zip(table.rows, judged, strict=True):
+    stated = table.claims()
+    for row, verdict in zip(table.rows, [item for item in judged if item.claim in stated], strict=True):
         costs: dict[str, list[float]] = {}
-        for load in table.loads:
+        for load in table.loads_of(row):
             largest = outcomes[table.part(load, row.requests)].records[(table.nodes[-1],)]
             costs[load] = [record.measures[COST] for record in largest[row.algorithm]]
         every = [cost for found in costs.values() for cost in found]
-        means: Row = {load: round(sum(costs[load]) / len(costs[load]), 2) for load in table.shown}
+        means: Row = {load: round(mean(costs[load]), 2) if load in costs else "" for load in table.shown}
         lines.append(
             {
                 "algorithm": row.label,

@@ -7,6 +7,7 @@ results give equal files.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 MARKERS = "osD^vPX*"
 DASHES = ("-", "--", "-.", ":")
+NEAR = 0.04  # of an axis: values that are closer have one name for two
 WIDE = 20  # the largest value over the smallest, from which on an axis is logarithmic
 
 STYLE: dict[str, Any] = {
@@ -42,15 +44,15 @@ Curve = list[tuple[Value, Estimate]]
 
 def plot(outcome: Outcome, kind: str, title: str, path: Path) -> list[Path]:
     """Draw the curves of a sweep, `kind` 'absolute' or 'ratio', as path.png and path.svg."""
-    return _saved(path, lambda figure: _draw(figure, outcome, kind, title))
+    return saved(path, lambda figure: _draw(figure, outcome, kind, title))
 
 
 def plot_chart(panels: Mapping[str, Sequence[Outcome]], title: str, path: Path) -> list[Path]:
     """Draw the first metric of several sweeps over the processes, on log axes, a panel for each load."""
-    return _saved(path, lambda figure: _draw_chart(figure, panels, title))
+    return saved(path, lambda figure: _draw_chart(figure, panels, title))
 
 
-def _saved(path: Path, draw: Callable[[Figure], None]) -> list[Path]:
+def saved(path: Path, draw: Callable[[Figure], None]) -> list[Path]:
     """As path.png and path.svg."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -128,7 +130,7 @@ def _panel(axes: Axes, outcome: Outcome, kind: str, metric: str, second: Value |
         curve = curve_of(outcome, kind, algorithm, metric, second)
         if not curve:
             continue
-        x = [_position(values, value) for value, _ in curve]
+        x = [position(values, value) for value, _ in curve]
         y = [estimate.value for _, estimate in curve]
         heights += y
         colour = OKABE_ITO[number % len(OKABE_ITO)]
@@ -143,7 +145,7 @@ def _panel(axes: Axes, outcome: Outcome, kind: str, metric: str, second: Value |
     if kind == "ratio":
         axes.axhline(1.0, color="#555555", linewidth=0.9, zorder=1)
         axes.set_ylabel("ratio")
-    _scale_x(axes, values)
+    scale_x(axes, values)
     _scale_y(axes, heights, kind)
 
 
@@ -160,7 +162,7 @@ def curve_of(outcome: Outcome, kind: str, algorithm: str, metric: str, second: V
     return curve
 
 
-def _position(values: tuple[Value, ...], value: Value) -> float:
+def position(values: tuple[Value, ...], value: Value) -> float:
     """Numbers where they are, texts one after the other."""
     if _numeric(values):
         return float(value)
@@ -171,10 +173,10 @@ def _numeric(values: tuple[Value, ...]) -> bool:
     return all([isinstance(value, (int, float)) and not isinstance(value, bool) for value in values])
 
 
-def _scale_x(axes: Axes, values: tuple[Value, ...]) -> None:
+def scale_x(axes: Axes, values: tuple[Value, ...]) -> None:
     from matplotlib.ticker import NullFormatter, NullLocator
 
-    positions = [_position(values, value) for value in values]
+    positions = [position(values, value) for value in values]
     if _numeric(values) and len(values) > 2:
         positive = [position for position in positions if position > 0]
         if positive and max(positive) / min(positive) > WIDE:
@@ -182,11 +184,21 @@ def _scale_x(axes: Axes, values: tuple[Value, ...]) -> None:
                 axes.set_xscale("log")
             else:
                 axes.set_xscale("symlog", linthresh=min(positive))
-    axes.set_xticks(positions, [show_value(value) for value in values])
+    axes.set_xticks(positions, _tick_names(axes, positions, [show_value(value) for value in values]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_minor_formatter(NullFormatter())
     if len(values) > 6:
         axes.tick_params(axis="x", labelsize=8)
+
+
+def _tick_names(axes: Axes, positions: list[float], names: list[str]) -> list[str]:
+    """Without those that would run into the next one's."""
+    if len(positions) < 2:
+        return names
+    across = [float(axes.transScale.transform((position, 1.0))[0]) for position in positions]
+    near = NEAR * (across[-1] - across[0])
+    crowded = [second - first < near for first, second in pairwise(across)] + [False]
+    return ["" if close else name for close, name in zip(crowded, names, strict=True)]
 
 
 def _scale_y(axes: Axes, heights: list[float], kind: str) -> None:

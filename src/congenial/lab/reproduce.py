@@ -10,9 +10,12 @@ from shutil import copyfile
 from congenial import __version__
 from congenial.kernel.errors import ConfigError
 from congenial.lab.claims import Judged, Tally, markdown_table
+from congenial.lab.contest import standings, winner_lines
+from congenial.lab.contest_plots import plot_contest
 from congenial.lab.costs import cost_lines, markdown_lines
-from congenial.lab.folder import write_folder
-from congenial.lab.papers import PAPERS, Chart, Exhibit, Figure, Paper, Table
+from congenial.lab.findings import findings_table
+from congenial.lab.folder import write_folder, write_sweep
+from congenial.lab.papers import PAPERS, Chart, Contest, Exhibit, Figure, Paper, Table
 from congenial.lab.plots import plot_chart
 from congenial.lab.replication import fingerprint
 from congenial.lab.runner import Crew, Watch, run_sweeps
@@ -88,9 +91,13 @@ def reproduce(
     outcomes: dict[str, Outcome] = {}
     for exhibit in target.exhibits:
         sweeps = exhibit.sweeps(quick)
-        if isinstance(exhibit, Figure):
-            command = f"congenial reproduce {paper.name}/{exhibit.name}{' --quick' if quick else ''}"
-            title = f"{exhibit.title} ({paper.reference.split(',')[0]}, fig. {exhibit.name})"
+        command = f"congenial reproduce {paper.name}/{exhibit.name}{' --quick' if quick else ''}"
+        if isinstance(exhibit, Contest):
+            sweep = sweeps[exhibit.name]
+            write_sweep(folder / exhibit.name, sweep, command)
+            outcomes[exhibit.name] = Outcome.of(sweep, store)
+        elif isinstance(exhibit, Figure):
+            title = f"{exhibit.title} ({paper.reference.split(', section')[0]}, fig. {exhibit.name})"
             outcomes[exhibit.name] = write_folder(folder / exhibit.name, sweeps[exhibit.name], store, title, command)
         else:
             outcomes |= {name: Outcome.of(sweep, store) for name, sweep in sweeps.items()}
@@ -98,7 +105,8 @@ def reproduce(
     for exhibit in target.exhibits:
         write_exhibit(exhibit, made, folder / exhibit.name)
     if len(target.exhibits) == len(paper.exhibits):
-        (folder / "claims.md").write_text(f"{markdown_table(made.judged)}\n", encoding="utf-8")
+        shown = findings_table(made.judged) if paper.ours else markdown_table(made.judged)
+        (folder / "claims.md").write_text(f"{shown}\n", encoding="utf-8")
         (folder / "claims.json").write_text(json.dumps(made.as_dict(), indent=1) + "\n", encoding="utf-8")
     return made
 
@@ -111,6 +119,11 @@ def write_exhibit(exhibit: Exhibit, made: Reproduction, folder: Path) -> None:
         lines = cost_lines(exhibit, made.outcomes, judged)
         write_csv(folder / "table.csv", lines)
         text = markdown_lines(lines)
+    elif isinstance(exhibit, Contest):
+        outcome = made.outcomes[exhibit.name]
+        write_csv(folder / "results.csv", outcome.summary())
+        plot_contest(exhibit, outcome, exhibit.title, folder / "contest")
+        text = f"{findings_table(judged)}\n\n{markdown_lines(winner_lines(exhibit, outcome))}"
     else:
         text = markdown_table(judged)
     if isinstance(exhibit, Chart):
@@ -130,14 +143,15 @@ def write_docs(made: Reproduction, folder: Path, docs: Path, quick: bool) -> Pat
     pictures.mkdir(parents=True, exist_ok=True)
     command = f"congenial reproduce {made.target.name}{' --quick' if quick else ''} --docs {docs.as_posix()}"
     stated = [item for item in made.judged if item.claim in paper.claims]
+    table = findings_table if paper.ours else markdown_table
     parts = [
         f"# {paper.title}",
         f"{paper.reference}. Made by congenial {__version__} (code {fingerprint()}) with",
         f"    {command}",
-        "What we assumed:",
+        "How it was done:" if paper.ours else "What we assumed:",
         "\n".join([f"- {assumption}" for assumption in paper.assumptions]),
-        f"## Claims: {Tally(made.judged)}",
-        *([markdown_table(stated)] if stated else []),
+        f"## {'Findings' if paper.ours else 'Claims'}: {Tally(made.judged)}",
+        *([table(stated)] if stated else []),
     ]
     for exhibit in made.target.exhibits:
         parts += exhibit_page(exhibit, made, folder / exhibit.name, pictures)
@@ -149,6 +163,21 @@ def write_docs(made: Reproduction, folder: Path, docs: Path, quick: bool) -> Pat
 def exhibit_page(exhibit: Exhibit, made: Reproduction, folder: Path, pictures: Path) -> list[str]:
     """An exhibit's part of the page for people; what it shows is copied into `pictures`."""
     place = f"{pictures.name}/{exhibit.name}"
+    if isinstance(exhibit, Contest):
+        copyfile(folder / "contest.svg", pictures / f"{exhibit.name}.svg")
+        copyfile(folder / "results.csv", pictures / f"{exhibit.name}.csv")
+        outcome = made.outcomes[exhibit.name]
+        parts = [
+            f"## {exhibit.title}",
+            f"{describe(outcome.sweep)} Data: [means]({place}.csv).",
+            f"![{exhibit.title}: all measures]({place}.svg)",
+            "Who is best, and at how much:",
+            markdown_lines(winner_lines(exhibit, outcome)),
+        ]
+        if exhibit.usual is not None:
+            parts.insert(1, f"All of them, with {exhibit.usual} {PARAMETERS[exhibit.name]}:")
+            parts.insert(2, markdown_lines(standings(outcome, exhibit.usual)))
+        return parts
     if isinstance(exhibit, Figure):
         for name in DOCUMENTED:
             copyfile(folder / name, pictures / f"{exhibit.name}-{name}")

@@ -53,17 +53,26 @@ class Outcome:
         return cls(sweep, {point: records for point, records in found if records is not None})
 
     def mean(self, point: Point, algorithm: str, metric: str) -> Estimate:
-        return _estimate(self._samples(point, algorithm, metric))
+        return _estimate(self.samples(point, algorithm, metric))
 
     def ratio(self, point: Point, algorithm: str, metric: str) -> Estimate | None:
         """To the baseline, from run to run with equal seeds; None if the baseline has a zero there."""
-        base = self._samples(point, self.sweep.baseline, metric)
+        return self.versus(point, algorithm, self.sweep.baseline, metric)
+
+    def versus(self, point: Point, one: str, other: str, metric: str) -> Estimate | None:
+        """The ratio of any two."""
+        base = self.samples(point, other, metric)
         if 0.0 in base:
             return None
-        values = self._samples(point, algorithm, metric)
+        values = self.samples(point, one, metric)
         return _estimate([a / b for a, b in zip(values, base, strict=True)])
 
-    def _samples(self, point: Point, algorithm: str, metric: str) -> list[float]:
+    def difference(self, point: Point, one: str, other: str, metric: str) -> Estimate:
+        values, base = self.samples(point, one, metric), self.samples(point, other, metric)
+        return _estimate([a - b for a, b in zip(values, base, strict=True)])
+
+    def samples(self, point: Point, algorithm: str, metric: str) -> list[float]:
+        """Run by run."""
         return [record.measures[metric] for record in self.records[point][algorithm]]
 
     # -- rows --------------------------------------------------------------------------------------

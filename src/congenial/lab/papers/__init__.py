@@ -1,9 +1,12 @@
-"""The papers whose experiments can be repeated, by name."""
+"""The papers whose experiments can be repeated, by name; and an experiment of our own."""
 
-from congenial.lab.papers.paper import Chart, Exhibit, Figure, Paper, Table
+from congenial.lab.papers.comparison import COMPARISON
+from congenial.lab.papers.drs_gme import DRS_GME
+from congenial.lab.papers.paper import Chart, Contest, Exhibit, Figure, Paper, Table
+from congenial.lab.papers.surrogate import SURROGATE
 from congenial.lab.papers.survey import SURVEY
 from congenial.lab.papers.token_gme import TOKEN_GME
 
-PAPERS: dict[str, Paper] = {paper.name: paper for paper in (TOKEN_GME, SURVEY)}
+PAPERS: dict[str, Paper] = {paper.name: paper for paper in (TOKEN_GME, SURVEY, SURROGATE, DRS_GME, COMPARISON)}
 
-__all__ = ["PAPERS", "Chart", "Exhibit", "Figure", "Paper", "Table"]
+__all__ = ["PAPERS", "Chart", "Contest", "Exhibit", "Figure", "Paper", "Table"]

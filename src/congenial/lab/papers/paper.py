@@ -51,9 +51,29 @@ class Figure(Exhibit):
 
 
 @dataclass(frozen=True)
+class Contest(Figure):
+    """Many algorithms, by family, on the same loads: not how one compares to another, but who is best where. Those of
+    the families `outside` are yardsticks, and cannot win. At the value `usual`, if there is one, a page shows all."""
+
+    families: Mapping[str, tuple[str, ...]]
+    outside: tuple[str, ...]
+    usual: Value | None = None
+
+    def quick(self) -> Sweep:
+        return replace(super().quick(), least=2, most=2)
+
+    def entrants(self) -> tuple[str, ...]:
+        return tuple([name for family, names in self.families.items() if family not in self.outside for name in names])
+
+    def yardsticks(self) -> tuple[str, ...]:
+        return tuple([name for family in self.outside for name in self.families[family]])
+
+
+@dataclass(frozen=True)
 class Row:
     """A line of a table of costs: `says` is what the paper prints, `test` what that means, `reason` what we found where
-    it does not come out so. With `requests`, no process makes more than so many: for what takes too long otherwise."""
+    it does not come out so. With `requests`, no process makes more than so many: for what takes too long otherwise. A
+    line with a `load` is about that load alone, which the other lines are not."""
 
     label: str
     algorithm: str
@@ -61,6 +81,7 @@ class Row:
     test: Test
     reason: str = ""
     requests: int = 0
+    load: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,11 +101,13 @@ class Table(Exhibit):
     def sweeps(self, quick: bool) -> dict[str, Sweep]:
         made: dict[str, Sweep] = {}
         for requests in dict.fromkeys([row.requests for row in self.rows]):
-            names = dict.fromkeys([row.algorithm for row in self.rows if row.requests == requests])
+            rows = [row for row in self.rows if row.requests == requests]
             for load, fixed in self.loads.items():
+                names = dict.fromkeys([row.algorithm for row in rows if load in self.loads_of(row)])
                 part = self.part(load, requests)
                 fewer = {"requests": min(requests, int(fixed["requests"]))} if requests and "requests" in fixed else {}
-                made[part] = self._sweep(part, tuple(names), self.nodes, {**fixed, **fewer}, quick)
+                if names:
+                    made[part] = self._sweep(part, tuple(names), self.nodes, {**fixed, **fewer}, quick)
         if self.growing:
             part = self.part(GROWING)
             made[part] = self._sweep(
@@ -101,10 +124,14 @@ class Table(Exhibit):
     def part(self, load: str, requests: int = 0) -> str:
         return f"{self.name}, {requests} requests, {load}" if requests else f"{self.name}, {load}"
 
+    def loads_of(self, row: Row) -> list[str]:
+        special = {other.load for other in self.rows}
+        return [row.load] if row.load else [load for load in self.loads if load not in special]
+
     def claims(self) -> tuple[Claim, ...]:
         made = []
         for row in self.rows:
-            parts = tuple([self.part(load, row.requests) for load in self.loads])
+            parts = tuple([self.part(load, row.requests) for load in self.loads_of(row)])
             if row.algorithm in self.growing:
                 parts += (self.part(GROWING),)
             made.append(Claim(row.label, self.where, row.says, replace(row.test, figures=parts), row.reason))
@@ -139,7 +166,8 @@ class Chart(Exhibit):
 
 @dataclass(frozen=True)
 class Paper:
-    """`assumptions` say what the paper leaves open, and how we took it."""
+    """`assumptions` say what the paper leaves open, and how we took it. With `ours` it is no paper but an experiment of
+    our own, and its claims are what we found."""
 
     name: str
     title: str
@@ -147,6 +175,7 @@ class Paper:
     exhibits: tuple[Exhibit, ...]
     claims: tuple[Claim, ...]
     assumptions: tuple[str, ...]
+    ours: bool = False
 
     def all_claims(self) -> tuple[Claim, ...]:
         """What it states in words, and the lines of its tables."""

@@ -1,0 +1,69 @@
+"""What Swaroop & Singh 2007 state of DRS_GME in section VI, without faults and with one."""
+
+from __future__ import annotations
+
+from congenial.lab.claims import Claim, Costs
+from congenial.lab.papers.paper import COST, Paper, Row, Table
+from congenial.lab.replication import Value
+
+SYNC, CONCURRENCY = "sync_delay_max", "concurrency_max"
+
+# constant delays of one unit: times are hops
+LOADS: dict[str, dict[str, Value]] = {
+    "light": {"think": 2000.0, "hold": 5.0, "delay": "constant:1", "groups": 5, "requests": 50},
+    "heavy": {"think": 0.0, "hold": 5.0, "delay": "constant:1", "groups": 5, "requests": 50},
+    "one group": {"think": 20.0, "hold": 5.0, "delay": "constant:1", "groups": 1, "requests": 50},
+    "all together": {"load": "burst", "hold": "constant:500", "delay": "constant:1", "groups": 1},
+    "alone": {"load": "single", "hold": 5.0, "delay": "constant:2"},
+    "token lost": {"load": "single", "hold": 5.0, "delay": "constant:2", "loss": "1@1-3"},  # it is sent at time 2
+}
+ORDINARY = ("light", "heavy", "one group", "all together", "alone")
+FORMS = {"drs-gme": "DRS_GME", "drs-gme-faults": "DRS_GME, made for faults", "drs-gme-extended": "DRS_GME, extended"}
+NAME = "claims"
+
+TABLE = Table(
+    NAME,
+    "Messages, without faults and with one",
+    (
+        *[Row(title, name, "0 to n + 1", Costs((), COST, name, "0", "n+1")) for name, title in FORMS.items()],
+        Row("a lost token", "drs-gme-faults", "n + 1 to 2n more", Costs((), COST, "drs-gme-faults", "2*n", "3*n"),
+            load="token lost"),
+    ),
+    LOADS,
+    ("light", "heavy", "token lost"),
+    (5, 10, 25),
+    "VI",
+)  # fmt: skip
+
+
+def _parts(*loads: str) -> tuple[str, ...]:
+    return tuple([TABLE.part(load) for load in loads])
+
+
+CLAIMS = tuple(
+    [
+        claim
+        for name, title in FORMS.items()
+        for claim in (
+            Claim(f"{title}: from one session to the next in one hop, or two after a follower", "VI", "t_m or 2 t_m",
+                  Costs(_parts("heavy"), SYNC, name, "0", "2")),
+            Claim(f"{title}: all n inside together, if nobody asks for another group", "VI", "n",
+                  Costs(_parts("all together"), CONCURRENCY, name, "n", "n")),
+        )
+    ]
+)  # fmt: skip
+
+DRS_GME = Paper(
+    name="drs-gme",
+    title="A fault tolerant token-based algorithm for group mutual exclusion in distributed systems",
+    reference="Swaroop & Singh 2007, section VI",
+    exhibits=(TABLE,),
+    claims=CLAIMS,
+    assumptions=(
+        "The paper has no experiments; these are its formulas, measured.",
+        "The algorithm is the paper's with its errors mended (see the errata); its laws are those of the paper.",
+        "A process sends no message to itself: of the n GEN_TOKENs, n - 1 are counted.",
+        "Where one process asks, alone, the token costs n: n - 1 requests and itself (load 'alone'). Messages that are"
+        " lost are counted: where the token is, we expect n - 1 GEN_TOKENs and another token more, 2n in all.",
+    ),
+)

@@ -1,0 +1,41 @@
+"""The formulas of Swaroop & Singh 2007, section VI: which load is for whom, and the smallest of the runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from congenial.cli import main
+from congenial.lab import papers
+from congenial.lab.papers.drs_gme import CLAIMS, DRS_GME, FORMS, TABLE
+from congenial.lab.papers.paper import Paper, Table
+
+
+def test_a_line_about_one_load_is_about_no_other() -> None:
+    *ordinary, lost = TABLE.rows
+    assert TABLE.loads_of(lost) == ["token lost"]
+    assert all([TABLE.loads_of(row) == ["light", "heavy", "one group", "all together", "alone"] for row in ordinary])
+    sweeps = TABLE.sweeps(quick=True)
+    assert sweeps["claims, token lost"].algorithms == ("drs-gme-faults",), "the others would wait for ever"
+    assert sweeps["claims, heavy"].algorithms == tuple(FORMS)
+    for sweep in sweeps.values():
+        sweep.validate()
+    assert {figure for claim in CLAIMS for figure in claim.test.figures} <= set(sweeps)
+
+
+def test_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    loads = {load: {**fixed, "requests": 3} for load, fixed in TABLE.loads.items()}
+    table = Table("claims", TABLE.title, TABLE.rows, loads, TABLE.shown, (3, 4), "VI")
+    small = Paper("drs-gme", DRS_GME.title, DRS_GME.reference, (table,), CLAIMS, DRS_GME.assumptions)
+    monkeypatch.setitem(papers.PAPERS, "drs-gme", small)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as end:
+        main(["reproduce", "drs-gme/claims", "--quick", "--jobs", "1", "--docs", "docs"])
+    assert not end.value.code
+    page = (tmp_path / "docs" / "drs-gme.md").read_text()
+    assert "## Claims: 10 reproduced" in page
+    lost = (
+        "| a lost token | drs-gme-faults | n + 1 to 2n more | 8 .. 12 at n = 4 |  |  | 8.0 | 8.0 | 8.0 | reproduced |"
+    )
+    assert lost in page
