@@ -50,6 +50,9 @@ from congenial.algorithms.token.ricart_agrawala_token import RicartAgrawalaToken
 from congenial.algorithms.token.singhal_heuristic import SinghalHeuristic
 from congenial.algorithms.token.suzuki_kasami import SuzukiKasami
 from congenial.algorithms.token.suzuki_kasami_bounded import SuzukiKasamiBounded
+from congenial.algorithms.weak.wme1 import WME1
+from congenial.algorithms.weak.wme2 import WME2
+from congenial.algorithms.weak.wme_consensus import WMEConsensusFast, WMEConsensusLean
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import Node
 from congenial.transform.crash_restart import SPEC as RESTART
@@ -103,6 +106,10 @@ ALGORITHMS: dict[str, type[Node]] = {
         DrsGme,
         DrsGmeFaults,
         DrsGmeExtended,
+        WME1,
+        WME2,
+        WMEConsensusFast,
+        WMEConsensusLean,
     )
 }
 

@@ -9,6 +9,7 @@ from congenial.kernel.node import Node
 from congenial.kernel.problem import Problem
 from congenial.kernel.spec import Spec
 from congenial.problems.mutex import MUTEX
+from congenial.problems.weak import Resource
 
 
 class System:
@@ -48,6 +49,18 @@ class System:
     def inner(self) -> tuple[type, ...]:
         """The algorithms that options put inside this one."""
         return tuple([value for value in self.arguments.values() if isinstance(value, type)])
+
+    def operation(self, process: int, number: int) -> object:
+        """What a process issues as its `number`-th operation where no user says."""
+        resource = self.arguments.get("resource")
+        return resource.example(process, number) if isinstance(resource, Resource) else (process, number)
+
+    def operations(self, wanted: int) -> int:
+        """How many operations are issued in each stay, as far as the problem knows any."""
+        if wanted < 0 or (wanted and not self.problem.operations):
+            why = "must not be negative" if wanted < 0 else f"is for weak exclusion, and {self.name} is not weak"
+            raise ConfigError(f"--operations {why}")
+        return wanted
 
     def node(self, process: int) -> Node:
         node: Node = self.algorithm(process, self.n, **self.arguments)

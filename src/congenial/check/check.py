@@ -25,6 +25,7 @@ from congenial.check.world import (
     CRASH,
     DELIVER,
     HEADER,
+    ISSUE,
     LEAVE,
     LOSE,
     RECOVER,
@@ -128,6 +129,7 @@ def check(
     suspicions: int = 0,
     timers: str = "",
     recovery: bool = True,
+    operations: int = 0,
     reduce: bool | None = None,
     symmetry: bool = False,
     limit: int = 10_000_000,
@@ -138,14 +140,15 @@ def check(
     """Explore all runs of a small system. Unless `reduce` says otherwise the reduction is used only where the system
     turns out to be large: verifying it takes longer than exploring a small one whole. With several `jobs` the runs are
     split into cases (see `check.cases`), and `states` counts a state once in every case in which it occurs. Without
-    `recovery` who has crashed stays away; with it it comes back in the end, before timers run out or after.
+    `recovery` who has crashed stays away; with it it comes back in the end, before timers run out or after. Under weak
+    exclusion who is inside may issue up to `operations` operations in each stay.
 
     >>> check("ricart-agrawala", nodes=2, requests=1).ok
     True
     """
     system = System(find_algorithm(algorithm), nodes, options)
     faults = (crashes, losses, duplicates, suspicions)
-    bounds = make_bounds(system, requests, groups, wants, order, faults, timers, recovery)
+    bounds = make_bounds(system, requests, groups, wants, order, faults, timers, recovery, operations)
     at_least(1, limit, "limit")
     if at_least(1, jobs, "jobs") > 1:
         from congenial.check.cases import check_cases
@@ -165,7 +168,8 @@ class Inquiry:
         self.limit = limit
         self.progress = progress
         self.faultless = not (bounds.crashes or bounds.losses or bounds.duplicates or bounds.suspicions)
-        self.reduce = reduce is not False and self.faultless and not (bounds.patient or bounds.quiet)
+        plain = self.faultless and not bounds.operations
+        self.reduce = reduce is not False and plain and not (bounds.patient or bounds.quiet)
         self.whole_first = reduce is None
         self.symmetry = symmetry
         if symmetry and system.spec.symmetry is None:
@@ -272,7 +276,7 @@ class Inquiry:
                 text = f"a fair schedule can go on for ever from here while these wait: {who}"
                 self._report(explorer, Found(STARVATION, text, component[0], -1, 0, 0))
                 return
-        if not cycles and self.faultless:
+        if not cycles and self.faultless and not self.bounds.operations:
             self._judge_costs(explorer, graph)
 
     def _graph(self, explorer: Explorer) -> Graph:
@@ -417,7 +421,15 @@ def run_to(explorer: Explorer, found: Found) -> tuple[list[Action], list[Event]]
     return actions, stepper.events
 
 
-KINDS = {LEAVE: tr.EXIT, TIMER: tr.TIMER, SUSPECT: tr.SUSPECT, TRUST: tr.TRUST, RECOVER: tr.RECOVER, CRASH: tr.CRASH}
+KINDS = {
+    LEAVE: tr.EXIT,
+    ISSUE: tr.ISSUE,
+    TIMER: tr.TIMER,
+    SUSPECT: tr.SUSPECT,
+    TRUST: tr.TRUST,
+    RECOVER: tr.RECOVER,
+    CRASH: tr.CRASH,
+}
 
 
 def _action(world: World, stepper: Stepper, process: int, event: int, choices: tuple[int, ...]) -> Action:
@@ -456,6 +468,7 @@ def make_bounds(
     faults: tuple[int, int, int, int],
     timers: str = "",
     recovery: bool = True,
+    operations: int = 0,
 ) -> Bounds:
     """Bounds from options; `faults` are the budgets of crashes, losses, duplicates and suspicions."""
     crashes, losses, duplicates, suspicions = faults
@@ -470,6 +483,7 @@ def make_bounds(
         patient=parse_timers(timers, system) == "patient",
         quiet=timers == "quiet",
         recovery=recovery,
+        operations=system.operations(operations),
     )
 
 

@@ -26,6 +26,8 @@ from congenial.check.world import (
     DELIVER,
     DUPLICATES,
     HEADER,
+    ISSUE,
+    LEDGER,
     LOSE,
     LOSSES,
     RECOVER,
@@ -221,7 +223,8 @@ class Explorer:
         i: i64 = 0
         while i < self.move_count:
             kind = self.move_event[i] & ~ARGUMENT
-            if kind != ASK and kind != CRASH and kind != REPEAT and (kind != LOSE or self._is_void(state, i)):
+            may = kind == ASK or kind == ISSUE or kind == CRASH or kind == REPEAT
+            if not may and (kind != LOSE or self._is_void(state, i)):
                 return False
             i += 1
         return True
@@ -232,7 +235,9 @@ class Explorer:
         return down and self.move_event[move] & ~ARGUMENT == LOSE
 
     def _judge_rest(self, state: State, index: i64) -> None:
-        waiting = [p for p in range(self.n) if self.world.phases[state[HEADER + p]] == WAITING]
+        phases, pendings = self.world.phases, self.world.pendings
+        locals_ = [state[HEADER + p] for p in range(self.n)]
+        waiting = [p for p in range(self.n) if phases[locals_[p]] == WAITING or pendings[locals_[p]]]
         if waiting and (self.world.bounds.leaving or self._has_room(state)):
             who = ", ".join([str(process) for process in waiting])
             self.faults.append(Found(DEADLOCK, f"nothing can happen any more, and these wait: {who}", index, -1, 0, 0))
@@ -280,7 +285,15 @@ class Explorer:
             kind = self.move_event[i] & ~ARGUMENT
             if kind == DELIVER or self._is_void(state, i):
                 return False
-            if not quiet and kind != RECOVER and kind != ASK and kind != CRASH and kind != LOSE and kind != REPEAT:
+            if (
+                not quiet
+                and kind != RECOVER
+                and kind != ASK
+                and kind != ISSUE
+                and kind != CRASH
+                and kind != LOSE
+                and kind != REPEAT
+            ):
                 return False
             i += 1
         return True
@@ -368,6 +381,8 @@ class Explorer:
         if step.entered and step.fence and not self._superseded(state, step):
             following[1] = step.fence
             following[2] = step.group
+        if self.world.bounds.operations:
+            following[LEDGER] = self.world.book(state[LEDGER], process, step)[0]
         return tuple(following)
 
     def _superseded(self, state: State, step: Step) -> bool:
@@ -393,6 +408,10 @@ class Explorer:
             return step.unasked
         if step.error:
             return step.error
+        if self.world.bounds.operations:
+            wrong = self.world.book(state[LEDGER], process, step)[1]
+            if wrong:
+                return wrong
         if not step.entered:
             return ""
         if self._superseded(state, step):

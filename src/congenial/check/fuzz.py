@@ -70,6 +70,7 @@ def fuzz(
     suspicions: int = 0,
     timers: str = "",
     recovery: bool = True,
+    operations: int = 0,
     jobs: int = 1,
     options: Mapping[str, str] | None = None,
     progress: Callable[[int], None] | None = None,
@@ -82,7 +83,7 @@ def fuzz(
     """
     system = System(find_algorithm(algorithm), nodes, options)
     faults = (crashes, losses, duplicates, suspicions)
-    bounds = make_bounds(system, requests, groups, wants, order, faults, timers, recovery)
+    bounds = make_bounds(system, requests, groups, wants, order, faults, timers, recovery, operations)
     at_least(1, runs, "runs")
     start = time()
     batches = [(seed + first, min(BATCH, runs - first)) for first in range(0, runs, BATCH)]

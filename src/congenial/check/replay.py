@@ -18,7 +18,7 @@ from congenial.kernel.errors import ConfigError, CongenialError, ContractError, 
 from congenial.kernel.message import Message
 from congenial.kernel.trace import Event, read_trace
 
-STEPS = (tr.REQUEST, tr.EXIT, tr.DELIVER, tr.DROP, tr.TIMER, tr.CRASH, tr.RECOVER, tr.SUSPECT, tr.TRUST)
+STEPS = (tr.REQUEST, tr.EXIT, tr.ISSUE, tr.DELIVER, tr.DROP, tr.TIMER, tr.CRASH, tr.RECOVER, tr.SUSPECT, tr.TRUST)
 
 MOST_STEPS = 100_000
 
@@ -50,7 +50,7 @@ def play(system: System, fifo: bool, actions: list[Action], finish: bool = False
     except (SafetyViolation, IllegalStep) as error:
         kind = "safety" if isinstance(error, SafetyViolation) else "illegal step"
         return Replayed(kind, str(error), tuple(stepper.events), tuple(taken))
-    waiting = stepper.occupancy.waiters()
+    waiting = stepper.waiters()
     if waiting and _rest(stepper) is None:
         who = ", ".join([str(process) for process in waiting])
         text = f"nothing can happen any more, and these wait: {who}"
@@ -63,7 +63,8 @@ def _rest(stepper: Stepper) -> Action | None:
     for packet in stepper.deliverable():
         return Action(tr.DELIVER, int(packet.dst), int(packet.src), int(packet.number))
     for process in stepper.holders():
-        return Action(tr.EXIT, process)
+        if not stepper.pending[process]:
+            return Action(tr.EXIT, process)
     for process in range(stepper.system.n):
         for timer in stepper.timers[process]:
             return Action(tr.TIMER, process, timer=timer)
@@ -181,7 +182,7 @@ def replay(path: str | Path) -> tuple[System, Replayed]:
 def actions_in(events: list[Event]) -> list[Action]:
     """The steps that a trace tells of; the rest (sendings, entries) follows from them."""
     steps = [event for event in events if event.event in STEPS]
-    last = {(step.id, step.node): place for place, step in enumerate(steps) if step.id >= 0}
+    last = {(step.id, step.node): place for place, step in enumerate(steps) if step.message}
     actions: list[Action] = []
     for place, step in enumerate(steps):
         again = step.event == tr.DELIVER and last[(step.id, step.node)] > place

@@ -20,6 +20,7 @@ from congenial.kernel.out import EVERYONE, Outbox
 from congenial.kernel.problem import Groups, Occupancy
 from congenial.kernel.state import durable_state, restore_durable
 from congenial.kernel.trace import Event, message_event
+from congenial.problems.weak import Ledger
 
 
 class IllegalStep(CongenialError):
@@ -28,8 +29,9 @@ class IllegalStep(CongenialError):
 
 @dataclass(frozen=True)
 class Action:
-    """A step that can be taken. `event` is one of the trace's: request, exit, deliver, drop, timer, crash, recover,
-    suspect, trust. `id` names a message under way by the number of its sending; with `again` it stays under way."""
+    """A step that can be taken. `event` is one of the trace's: request, exit, issue, deliver, drop, timer, crash,
+    recover, suspect, trust. `id` names a message under way by the number of its sending; with `again` it stays under
+    way."""
 
     event: str
     node: int
@@ -66,6 +68,10 @@ class Stepper:
         self.fifo = fifo
         self.nodes: list[Node] = system.nodes()
         self.occupancy = Occupancy(system.problem, n)
+        self.ledger = Ledger(n)
+        self.issued: list[int] = [0] * n  # operations, by process
+        self.pending: list[bool] = [False] * n  # does it wait for the outcome of the last one?
+        self.fences: list[int] = [0] * n  # of the last entry
         self.packets: list[Packet] = []  # under way, in the order of sending
         self.timers: list[list[int]] = [[] for _ in range(n)]  # those set, by process
         self.up: list[bool] = [True] * n
@@ -88,6 +94,11 @@ class Stepper:
         for packet in packets:
             first.setdefault(packet.src * self.n + packet.dst, packet)
         return list(first.values())
+
+    def waiters(self) -> list[int]:
+        """Who waits, to enter or for the outcome of an operation."""
+        wants = self.occupancy.wants
+        return [process for process in range(self.n) if wants[process] is not None or self.pending[process]]
 
     def holders(self) -> list[int]:
         return [process for process in range(self.n) if self.occupancy.holds[process] >= 0]
@@ -123,9 +134,12 @@ class Stepper:
             self.occupancy.ask(process, action.groups)
             self._tell(Event(self.step_count, tr.REQUEST, process, groups=action.groups, choices=action.choices))
         elif event == tr.EXIT:
-            self._require(self.occupancy.holds[process] >= 0, action)
+            self._require(self.occupancy.holds[process] >= 0 and not self.pending[process], action)
             self.occupancy.leave(process)
             self._tell(Event(self.step_count, tr.EXIT, process, choices=action.choices))
+        elif event == tr.ISSUE:
+            self._require(self.occupancy.holds[process] >= 0 and not self.pending[process], action)
+            self._issue(process, action.choices)
         elif event == tr.DELIVER:
             packet = self._packet(action)
             if not action.again:
@@ -144,6 +158,8 @@ class Stepper:
                 node.request(action.groups, out)
             elif event == tr.EXIT:
                 node.release(out)
+            elif event == tr.ISSUE:
+                node.issue(self.system.operation(process, self.issued[process]), out)
             elif packet is not None:
                 node.receive(packet.src, packet.msg, out)
             elif event == tr.TIMER:
@@ -157,6 +173,14 @@ class Stepper:
         except Exception as error:
             raise IllegalStep(f"process {process}: {type(error).__name__}: {error}") from error
         self._act(process, out)
+
+    def _issue(self, process: int, choices: tuple[int, ...]) -> None:
+        self.issued[process] += 1
+        self.pending[process] = True
+        number = self.issued[process]
+        self.ledger.issue(process, number, self.fences[process])
+        operation = self.system.operation(process, number)
+        self._tell(Event(self.step_count, tr.ISSUE, process, id=number, operation=operation, choices=choices))
 
     def _act(self, process: int, out: Outbox) -> None:
         """Let a step's effects appear: first what must be durable, then the rest in order."""
@@ -172,16 +196,34 @@ class Stepper:
                 self.timers[process].sort()
         for dst, msg in out.sent:
             self._send(process, dst, msg)
+        self._tell_operations(process, out)
         if out.ejected:
             self.occupancy.leave(process)
             self._tell(Event(self.step_count, tr.EJECT, process))
+            if self.pending[process]:
+                self.pending[process] = False
+                self.ledger.fail(process, self.issued[process])
         if out.entered is not None:
             group, fence = out.entered
             self._tell(Event(self.step_count, tr.ENTER, process, group=group, fence=fence))
             self.occupancy.enter(process, group, fence)
+            self.fences[process] = fence
             self.entries += 1
         if (self.nodes[process].phase == INSIDE) != (self.occupancy.holds[process] >= 0):
             raise IllegalStep(f"process {process} sets its phase by hand; use wait(), enter(), leave(), lose()")
+
+    def _tell_operations(self, process: int, out: Outbox) -> None:
+        for issuer, number, operation, result in out.executed:
+            what = Event(self.step_count, tr.EXECUTE, process, issuer, number, operation=operation, result=result)
+            self._tell(what)
+            self.ledger.execute(process, (issuer, number), result)
+        if out.answered is not None:
+            number, result = out.answered
+            self._tell(Event(self.step_count, tr.ANSWER, process, id=number, result=result))
+            self.pending[process] = False
+            self.ledger.answer(process, number, result)
+        if out.rested:
+            self._tell(Event(self.step_count, tr.REST, process))
 
     def _send(self, src: int, dst: int, msg: Message) -> None:
         if dst != EVERYONE and (not 0 <= dst < self.n or dst == src):
@@ -197,6 +239,7 @@ class Stepper:
         self.timers[process] = []
         self.suspects[process] = set()
         self.occupancy.crash(process)
+        self.pending[process] = False
         self._tell(Event(self.step_count, tr.CRASH, process))
 
     def _recover(self, process: int) -> None:

@@ -15,6 +15,7 @@ from congenial.check.stepper import Action, IllegalStep, Stepper
 from congenial.check.world import Bounds
 from congenial.kernel import trace as tr
 from congenial.kernel.errors import SafetyViolation
+from congenial.problems.weak_history import faults_in
 
 CHANGES: Final = 3  # moments of change in a schedule by priorities
 LIKELY_STEPS: Final = 200  # within which they lie
@@ -36,6 +37,7 @@ class Walk:
         self.menus = menus
         self.timers_wait = bounds.patient or bounds.quiet
         self.left = [bounds.requests] * n
+        self.operations = [0] * n  # that each may still issue in its stay
         self.crashes = bounds.crashes
         self.losses = bounds.losses
         self.duplicates = bounds.duplicates
@@ -56,6 +58,9 @@ class Walk:
                 self.actions.append(action)
                 if action.event == tr.REQUEST:
                     self.left[action.node] -= 1
+                    self.operations[action.node] = self.bounds.operations
+                elif action.event == tr.ISSUE:
+                    self.operations[action.node] -= 1
                 self.stepper.take(action)
         except SafetyViolation as error:
             self.fault = "safety"
@@ -65,8 +70,12 @@ class Walk:
             self.fault = "illegal step"
             self.text = str(illegal)
             return
-        waiting = self.stepper.occupancy.waiters()
-        if waiting:
+        waiting = self.stepper.waiters()
+        wrong = faults_in(self.stepper.events) if self.bounds.operations else []
+        if wrong:
+            self.fault = "history"
+            self.text = wrong[0]
+        elif waiting:
             who = ", ".join([str(process) for process in waiting])
             if len(self.actions) < self.most_steps:
                 self.fault = "deadlock"
@@ -107,7 +116,10 @@ class Walk:
                 if self.bounds.recovery:
                     actions.append(Action(tr.RECOVER, process))
             elif stepper.occupancy.holds[process] >= 0:
-                actions.append(Action(tr.EXIT, process, choices=self._choices()))
+                if not stepper.pending[process]:
+                    actions.append(Action(tr.EXIT, process, choices=self._choices()))
+                    if self.operations[process] > 0:
+                        actions.append(Action(tr.ISSUE, process, choices=self._choices()))
             elif stepper.occupancy.wants[process] is None and self.left[process] > 0:
                 menu = self.menus[process]
                 groups = menu[self.rng.randrange(len(menu))]

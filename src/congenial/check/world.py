@@ -5,8 +5,8 @@ what it has saved) is interned: equal ones are one number. So is a message toget
 packet. A step of a process depends on its own state and the event alone, so it is computed once, with the real node
 class, and looked up ever after. Exploring is then a matter of integers, however large the node's state.
 
-A state: (budgets, last fence, its group, process 0, ..., process n-1, packet, packet, ...), the packets sorted, or in
-FIFO order channel by channel.
+A state: (budgets, last fence, its group, ledger, process 0, ..., process n-1, packet, packet, ...), the packets sorted,
+or in FIFO order channel by channel. The ledger (of operations, under weak exclusion) is interned, too.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from librt.vecs import append, vec
 from mypy_extensions import i64
 
 from congenial.algorithms.system import System
-from congenial.kernel.errors import ConfigError
+from congenial.kernel.errors import ConfigError, SafetyViolation
 from congenial.kernel.message import Message
 from congenial.kernel.node import IDLE, INSIDE, PHASES, WAITING, Node
 from congenial.kernel.out import EVERYONE, Outbox
 from congenial.kernel.problem import Groups
 from congenial.kernel.state import durable_state, freeze, node_from, restore_durable
+from congenial.problems.weak import Ledger
 
 # an event is kind | argument; the argument of a delivery is the packet
 KIND: Final = 28
@@ -38,6 +39,7 @@ RECOVER: Final = 6 << KIND
 CRASH: Final = 7 << KIND
 LOSE: Final = 8 << KIND  # packet
 REPEAT: Final = 9 << KIND  # packet: delivered, and still under way
+ISSUE: Final = 10 << KIND  # an operation
 
 # budgets of faults, packed into one number
 CRASHES: Final = 0
@@ -48,7 +50,8 @@ SUSPICIONS: Final = 24
 MOST_STATES: Final = 1 << 30
 MOST_PROCESSES: Final = 255
 
-HEADER: Final = 3  # budgets, the last entry's fence and group
+HEADER: Final = 4  # budgets, the last entry's fence and group, the ledger
+LEDGER: Final = 3
 
 
 @final
@@ -73,6 +76,7 @@ class Bounds:
         count_hops: bool = False,
         in_turn: bool = False,
         victim: int = -1,
+        operations: int = 0,
     ) -> None:
         self.requests = requests  # of each process
         self.menus = menus  # what each process may ask for, each time
@@ -89,6 +93,7 @@ class Bounds:
         self.askers = askers  # who asks; None: everybody
         self.in_turn = in_turn  # a process's k-th request is the k-th of its menu, not any of them
         self.victim = victim  # the only process that faults may strike; -1: any
+        self.operations = operations  # that may be issued in each stay
         self.count_hops = count_hops  # keep apart what took more messages, one after the other, to come about
 
     def copy(self) -> Bounds:
@@ -109,6 +114,7 @@ class Bounds:
             self.count_hops,
             self.in_turn,
             self.victim,
+            self.operations,
         )
 
 
@@ -127,6 +133,10 @@ class ProcessState:
         suspects: tuple[int, ...],
         hops: int = 0,
         era: int = 0,
+        issued: int = 0,
+        more: int = 0,
+        pending: bool = False,
+        fence: int = 0,
     ) -> None:
         self.node = node
         self.left = left  # requests the application may still make
@@ -137,10 +147,16 @@ class ProcessState:
         self.suspects = suspects
         self.hops = hops  # the longest chain of messages that led to it, if they are counted
         self.era = era  # in which it entered, if it is inside
+        # where there are operations
+        self.issued = issued  # so far
+        self.more = more  # that it may still issue in this stay
+        self.pending = pending  # does it wait for the outcome of the last one?
+        self.fence = fence  # with which it entered
 
     def key(self) -> object:
         rest = (self.timers, self.saved, self.suspects, self.hops, self.era)
-        return (self.node, self.left, self.wants, self.group, *rest)
+        operations = (self.issued, self.more, self.pending, self.fence)
+        return (self.node, self.left, self.wants, self.group, *rest, *operations)
 
 
 @final
@@ -156,6 +172,11 @@ class Step:
         self.fence = 0
         self.hops = 0
         self.left = False
+        self.issued = 0  # the number of the operation that was issued,
+        self.section = 0  # and the fence of its section
+        self.executed: list[tuple[int, int, object]] = []  # issuer, number, result
+        self.answered: tuple[int, object] | None = None
+        self.failed = 0  # the number of the operation that has failed
         self.error = ""
         self.unasked = ""  # an entry that was not asked for
 
@@ -179,6 +200,7 @@ class World:
         self.groups = vec[i64]()
         self.eras = vec[i64]()
         self.ups = vec[i64]()
+        self.pendings = vec[i64]()
         self.own_events: list[list[i64]] = []
         self._state_ids: dict[object, int] = {}
         # packets
@@ -188,6 +210,9 @@ class World:
         self.order_keys = vec[i64]()  # packets under way are kept sorted by it
         self.hops = vec[i64]()
         self._packet_ids: dict[object, int] = {}
+        # ledgers
+        self.ledgers: list[Ledger] = []
+        self._ledger_ids: dict[object, int] = {}
         # steps
         self._steps: dict[int, list[Step]] = {}
         self.budget: i64 = (
@@ -207,9 +232,33 @@ class World:
             left = self.bounds.requests if asks else 0
             saved = durable_state(node)
             processes.append(self.intern_state(process, ProcessState(freeze(node), left, (), -1, (), saved, ())))
-        return (self.budget, 0, 0, *processes)
+        return (self.budget, 0, 0, self.intern_ledger(Ledger(self.n)), *processes)
 
     # -- interning -------------------------------------------------------------------------------------
+
+    def intern_ledger(self, ledger: Ledger) -> int:
+        key = ledger.key()
+        known = self._ledger_ids.get(key)
+        if known is None:
+            known = self._ledger_ids[key] = len(self.ledgers)
+            self.ledgers.append(ledger)
+        return known
+
+    def book(self, number: i64, process: i64, step: Step) -> tuple[int, str]:
+        """The ledger after a step, and what is wrong with the step by it, if anything."""
+        ledger = self.ledgers[number].copy()
+        try:
+            if step.issued:
+                ledger.issue(process, step.issued, step.section)
+            for issuer, place, result in step.executed:
+                ledger.execute(process, (issuer, place), result)
+            if step.answered is not None:
+                ledger.answer(process, step.answered[0], step.answered[1])
+            if step.failed:
+                ledger.fail(process, step.failed)
+        except SafetyViolation as error:
+            return number, str(error)
+        return self.intern_ledger(ledger), ""
 
     def intern_state(self, owner: int, state: ProcessState) -> i64:
         key = (owner, state.key())
@@ -227,6 +276,7 @@ class World:
         self.groups = append(self.groups, i64(state.group))
         self.eras = append(self.eras, i64(state.era))
         self.ups = append(self.ups, i64(0 if state.node is None else 1))
+        self.pendings = append(self.pendings, i64(1 if state.pending else 0))
         self.own_events.append(self._events_of(owner, state, phase))
         return number
 
@@ -241,8 +291,10 @@ class World:
             else:
                 for index in range(len(self.menus[owner])):
                     events.append(ASK | i64(index))
-        if phase == INSIDE and self.bounds.leaving:
+        if phase == INSIDE and self.bounds.leaving and not state.pending:
             events.append(LEAVE)
+            if state.more > 0:
+                events.append(ISSUE)
         for timer in state.timers:
             events.append(TIMER | i64(timer))
         return events
@@ -297,13 +349,17 @@ class World:
         wants = state.wants
         group = state.group
         era = state.era
+        issued = state.issued
+        more = state.more
+        pending = state.pending
+        fence = state.fence
         timers = list(state.timers)
         suspects = list(state.suspects)
         step = Step(before, ())
         step.hops = max(state.hops, self.hops[argument]) if kind == DELIVER else state.hops
         if kind == CRASH:
             step.left = group >= 0
-            step.after = self.intern_state(owner, ProcessState(None, left, (), -1, (), state.saved, ()))
+            step.after = self.intern_state(owner, ProcessState(None, left, (), -1, (), state.saved, (), issued=issued))
             return step
         if kind == RECOVER:
             node = self.system.node(owner)
@@ -316,6 +372,12 @@ class World:
         elif kind == LEAVE:
             group = -1
             step.left = True
+        elif kind == ISSUE:
+            issued += 1
+            more -= 1
+            pending = True
+            step.issued = issued
+            step.section = fence
         elif kind == TIMER:
             timers.remove(argument)
         elif kind == SUSPECT:
@@ -323,7 +385,10 @@ class World:
         elif kind == TRUST:
             suspects.remove(argument)
         try:
-            self._call(node, kind, argument, wants, out)
+            if kind == ISSUE:
+                node.issue(self.system.operation(owner, issued), out)
+            else:
+                self._call(node, kind, argument, wants, out)
         except Exception as error:
             step.error = f"process {owner}: {type(error).__name__}: {error}"
             return step
@@ -334,9 +399,15 @@ class World:
         for timer, _ in out.timers_set:
             if timer not in timers:
                 timers.append(timer)
+        step.executed = [(issuer, number, result) for issuer, number, _, result in out.executed]
+        if out.answered is not None:
+            step.answered = out.answered
+            pending = False
         if out.ejected:
             group = -1
             step.left = True
+            step.failed = issued if pending else 0
+            pending = False
         if out.entered is not None:
             step.entered = True
             step.fence = out.entered[1]
@@ -348,6 +419,9 @@ class World:
             group = step.group
             wants = ()
             era = self.system.problem.era(step.fence)
+            if self.bounds.operations:
+                more = self.bounds.operations
+                fence = step.fence
         expected = WAITING if wants else INSIDE if group >= 0 else IDLE
         if node.phase != expected:
             step.error = f"process {owner} is {PHASES[node.phase]} by its phase, but {PHASES[expected]} by what it did"
@@ -371,6 +445,10 @@ class World:
             tuple(suspects),
             step.hops,
             era if group >= 0 else 0,
+            issued,
+            more if group >= 0 else 0,
+            pending,
+            fence if group >= 0 else 0,
         )
         step.after = self.intern_state(owner, after)
         return step

@@ -46,6 +46,9 @@ Timers = Annotated[
 Recovery = Annotated[
     bool, typer.Option("--recovery/--no-recovery", help="Who has crashed comes back in the end, or never.")
 ]
+Operations = Annotated[
+    int, typer.Option(help="Operations that may be issued in each stay, under weak exclusion; their order is judged.")
+]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="An option of the algorithm.")]
 TraceTo = Annotated[str, typer.Option("--trace", metavar="FILE", help="Write a counterexample there, for replay.")]
 SvgTo = Annotated[str, typer.Option("--svg", metavar="FILE", help="Draw a counterexample there.")]
@@ -64,6 +67,7 @@ def command(
     suspicions: Suspicions = 0,
     timers: Timers = "",
     recovery: Recovery = True,
+    operations: Operations = 0,
     reduce: Annotated[
         bool | None,
         typer.Option(
@@ -105,6 +109,7 @@ def command(
             suspicions=suspicions,
             timers=timers,
             recovery=recovery,
+            operations=operations,
             reduce=reduce,
             symmetry=symmetry,
             limit=limit,

@@ -22,6 +22,7 @@ congenial reproduce token-gme --claims --json
 congenial reproduce survey/table2 survey/scaling
 congenial reproduce surrogate/5a surrogate/5c
 congenial reproduce comparison --docs docs
+congenial reproduce wme/table1
 congenial reproduce all --docs docs/reproductions
 """
 
@@ -78,7 +79,7 @@ def show_exhibit(exhibit: Exhibit, made: Reproduction, markdown: bool) -> None:
     from congenial.lab.claims import Tally
     from congenial.lab.contest import winner_lines
     from congenial.lab.costs import cost_lines
-    from congenial.lab.papers import Contest, Figure, Table
+    from congenial.lab.papers import Contest, Figure, StepTable, Table
 
     plain = isinstance(exhibit, Figure) and not isinstance(exhibit, Contest)
     print(f"\n{'Figure ' if plain else ''}{exhibit.name}: {exhibit.title}")
@@ -94,6 +95,8 @@ def show_exhibit(exhibit: Exhibit, made: Reproduction, markdown: bool) -> None:
         show(rows)
         print(Tally(judged))
         return
+    if isinstance(exhibit, StepTable):
+        show_claims(made.of_exhibit(exhibit), markdown)
     for name in exhibit.sweeps(quick=True):
         show_outcome(made.outcomes[name], markdown)
 
@@ -109,6 +112,13 @@ def show_claims(judged: list[Judged], markdown: bool) -> None:
     for item in judged:
         claim, finding = item.claim, item.finding
         verdict = f"{finding.verdict}: {item.reason}" if item.reason else finding.verdict
-        rows.add_row(claim.text, METRICS[claim.test.metric], claim.where, claim.paper, finding.ours, verdict)
+        rows.add_row(
+            claim.text,
+            METRICS.get(claim.test.metric, claim.test.metric),
+            claim.where,
+            claim.paper,
+            finding.ours,
+            verdict,
+        )
     show(rows)
     print(Tally(judged))

@@ -51,6 +51,11 @@ class Node:
         """The application leaves. Begin with `self.leave()`."""
         raise NotImplementedError(f"{type(self).__name__} does not say what a release does")
 
+    def issue(self, operation: object, out: Out) -> None:
+        """The application, inside, issues an operation on the replicated resource; it is answered with `Out.answer`,
+        or else ejected. Only where the problem is weak exclusion (`Problem.operations`)."""
+        raise ContractError(f"{type(self).__name__} guards no replicated resource: there is nothing to issue")
+
     def could_enter(self) -> bool:
         """Would a request be granted at once, without waiting for anybody? Nothing depends on it but which of several
         nodes is asked first, so False is never wrong."""

@@ -37,6 +37,17 @@ class Out:
         """Tell the application that it has lost its critical section (use `Node.lose`)."""
         raise NotImplementedError
 
+    def execute(self, issuer: int, number: int, operation: object, result: object) -> None:
+        """Say that the local replica has executed an operation: the `number`-th that process `issuer` has issued."""
+        raise NotImplementedError
+
+    def answer(self, number: int, result: object) -> None:
+        """Tell the application the outcome of its operation, the `number`-th that it has issued."""
+        raise NotImplementedError
+
+    def rest(self) -> None:
+        """Say that the critical section which the application has left is over for all, where that takes a while."""
+
     def set_timer(self, timer: int, delay: float) -> None:
         """Call `on_timer(timer)` after `delay`; an earlier setting of the same timer is replaced."""
         raise NotImplementedError
@@ -67,6 +78,9 @@ class Outbox(Out):
         self.sent: list[tuple[int, Message]] = []
         self.entered: tuple[int, int] | None = None
         self.ejected = False
+        self.executed: list[tuple[int, int, object, object]] = []
+        self.answered: tuple[int, object] | None = None
+        self.rested = False
         self.timers_set: list[tuple[int, float]] = []
         self.timers_cancelled: list[int] = []
         self.asked: list[int] = []
@@ -85,6 +99,17 @@ class Outbox(Out):
 
     def eject(self) -> None:
         self.ejected = True
+
+    def execute(self, issuer: int, number: int, operation: object, result: object) -> None:
+        self.executed.append((issuer, number, operation, result))
+
+    def answer(self, number: int, result: object) -> None:
+        if self.answered is not None:
+            raise ContractError("a step answers two operations")
+        self.answered = (number, result)
+
+    def rest(self) -> None:
+        self.rested = True
 
     def set_timer(self, timer: int, delay: float) -> None:
         if timer in self.timers_cancelled:

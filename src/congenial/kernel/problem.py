@@ -28,6 +28,7 @@ class Problem:
         self.groups = groups
         self.concurrent_entry = concurrent_entry
         self.capacity = capacity
+        self.operations = False  # may who is inside issue operations on a replicated resource?
 
     def sized(self, sizes: Mapping[str, int]) -> Problem:
         """The problem as it is for a system of these sizes (the variables of the cost laws)."""

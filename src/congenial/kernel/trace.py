@@ -6,6 +6,11 @@ the other end (`peer`, absent for a broadcast), the message's number (`id`, whic
 its class (`message`) and its `fields` (a message in a field again by its `message` and `fields`). A request has its
 `groups`, an entry its `group` and `fence`; the first event, `begin`, has the system (algorithm, nodes, ...) as
 `fields`; a timer its number (`timer`). A step in which the node chose (`Out.choose`) has its `choices`.
+
+Under weak exclusion who is inside may `issue` operations on a replicated resource: such an event has the `operation`
+and its number among the process's operations (`id`). A replica's `execute` has the process that issued it as `peer`,
+number, operation and `result`; the `answer` to who issued it has number and result. A `rest` says that a section that
+was left before is over for all.
 """
 
 from __future__ import annotations
@@ -26,6 +31,10 @@ REQUEST: Final = "request"
 ENTER: Final = "enter"
 EXIT: Final = "exit"
 EJECT: Final = "eject"
+ISSUE: Final = "issue"
+EXECUTE: Final = "execute"
+ANSWER: Final = "answer"
+REST: Final = "rest"
 SEND: Final = "send"
 DELIVER: Final = "deliver"
 DROP: Final = "drop"
@@ -40,7 +49,7 @@ CUT: Final = "cut"
 HEAL: Final = "heal"
 KINDS: Final = (
     BEGIN, REQUEST, ENTER, EXIT, EJECT, SEND, DELIVER, DROP, TIMER, CRASH, RECOVER, PAUSE, RESUME, SUSPECT, TRUST,
-    CUT, HEAL,
+    CUT, HEAL, ISSUE, EXECUTE, ANSWER, REST,
 )  # fmt: skip
 
 MESSAGE_KEYS: Final = {"message", "fields"}
@@ -48,6 +57,7 @@ MESSAGE_KEYS: Final = {"message", "fields"}
 TOLD: Final = {
     EXIT: "leaves",
     EJECT: "IS EJECTED",
+    REST: "has left for all",
     CRASH: "CRASHES",
     RECOVER: "recovers",
     PAUSE: "stops",
@@ -71,6 +81,8 @@ class Event:
     fence: int = 0
     timer: int = -1
     choices: tuple[int, ...] = ()
+    operation: object = None
+    result: object = None
 
     def as_dict(self) -> dict[str, object]:
         """The event without what does not apply to it."""
@@ -88,6 +100,12 @@ class Event:
         if self.event == ENTER:
             line["group"] = self.group
             line["fence"] = self.fence
+        if self.event in (ISSUE, EXECUTE, ANSWER):
+            line["id"] = self.id
+            if self.event != ANSWER:
+                line["operation"] = self.operation
+            if self.event != ISSUE:
+                line["result"] = self.result
         if self.event == TIMER:
             line["timer"] = self.timer
         if self.choices:
@@ -113,6 +131,12 @@ class Event:
             return f"{when} ENTERS" + (f" group {self.group}" if self.group else "")
         if self.event == TIMER:
             return f"{when} timer {self.timer} runs out"
+        if self.event == ISSUE:
+            return f"{when} issues operation {self.id}: {self.operation}"
+        if self.event == EXECUTE:
+            return f"{when} executes operation {self.id} of {self.peer}: {self.operation}, with result {self.result}"
+        if self.event == ANSWER:
+            return f"{when} is answered {self.result} to operation {self.id}"
         if self.event in (SUSPECT, TRUST):
             return f"{when} {self.event}s {self.peer}"
         return f"{when} {TOLD.get(self.event, self.event)}"

@@ -278,7 +278,7 @@ def markdown_table(judged: list[Judged]) -> str:
     for item in judged:
         verdict = f"**{item.finding.verdict}**" + (f": {item.reason}" if item.reason else "")
         claim = item.claim
-        metric = METRICS[claim.test.metric]
+        metric = METRICS.get(claim.test.metric, claim.test.metric)
         lines.append(f"| {claim.text} ({metric}) | {claim.where} | {claim.paper} | {item.finding.ours} | {verdict} |")
     return "\n".join(lines)
 

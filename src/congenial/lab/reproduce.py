@@ -15,7 +15,7 @@ from congenial.lab.contest_plots import plot_contest
 from congenial.lab.costs import cost_lines, markdown_lines
 from congenial.lab.findings import findings_table
 from congenial.lab.folder import write_folder, write_sweep
-from congenial.lab.papers import PAPERS, Chart, Contest, Exhibit, Figure, Paper, Table
+from congenial.lab.papers import PAPERS, Chart, Contest, Exhibit, Figure, Paper, StepTable, Table
 from congenial.lab.plots import plot_chart
 from congenial.lab.replication import fingerprint
 from congenial.lab.runner import Crew, Watch, run_sweeps
@@ -201,6 +201,8 @@ def exhibit_page(exhibit: Exhibit, made: Reproduction, folder: Path, pictures: P
             "\n".join(loads),
             markdown_lines(lines),
         ]
+    if isinstance(exhibit, StepTable):
+        return [f"## {exhibit.title}", markdown_table(made.of_exhibit(exhibit))]
     copyfile(folder / "chart.svg", pictures / f"{exhibit.name}.svg")
     copyfile(folder / "chart.csv", pictures / f"{exhibit.name}.csv")
     return [f"## {exhibit.title}", f"![{exhibit.title}]({place}.svg)", f"[Data]({place}.csv)."]

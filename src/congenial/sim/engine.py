@@ -24,6 +24,7 @@ from congenial.kernel.problem import Occupancy
 from congenial.kernel.state import durable_state, restore_durable
 from congenial.kernel.trace import Event, Trace, message_event
 from congenial.parts.streams import stream
+from congenial.problems.weak import Ledger
 from congenial.sim.chance import CHOICES, FAULTS, NETWORK, Distribution, Exponential, exponential
 from congenial.sim.faults import FOREVER, NO_FAULTS, Faults, Mishap, Outage, Partition, RandomOutages, RandomPartitions
 from congenial.sim.meter import Meter
@@ -41,6 +42,7 @@ TIMER: Final = 4 << KIND  # timer and process
 FAULT: Final = 5 << KIND  # index of a scripted change
 STRIKE: Final = 6 << KIND  # index of a random fault, and process
 INFORM: Final = 7 << KIND  # the detector's news, and the process it is about
+ISSUE: Final = 8 << KIND  # an operation of process
 
 PROCESS_BITS: Final = 20
 PROCESS_MASK: Final = (1 << PROCESS_BITS) - 1
@@ -84,6 +86,7 @@ class Engine(Out):
         until: float = FOREVER,
         trace: Trace | None = None,
         progress: Callable[[int], None] | None = None,
+        operations: int = 0,
     ) -> None:
         n = system.n
         self.system = system
@@ -101,6 +104,12 @@ class Engine(Out):
         self.current: i64 = 0  # the process whose step it is
         self.occupancy = Occupancy(system.problem, n)
         self.meter = Meter(n)
+        self.operations: i64 = operations  # that a process issues, one after the other, when it has entered
+        self.ledger = Ledger(n)
+        self.issued: list[int] = [0] * n
+        self.to_issue: list[int] = [0] * n  # in this stay
+        self.pending: list[bool] = [False] * n
+        self.fences: list[int] = [0] * n  # of the last entry
         self.unfinished: i64 = n  # processes that will ask again, wait or hold
         self.stuck = False
         # messages under way: in the bag if order does not matter and delays have no memory, else in the queue
@@ -205,15 +214,13 @@ class Engine(Out):
         if kind == ARRIVE:
             self.under_way -= 1
             self._deliver(argument)
-        elif kind == ASK or kind == LEAVE:
+        elif kind == ASK or kind == LEAVE or kind == ISSUE:
             if self.appointments[argument] == number:
                 if self.status[argument] == PAUSED:
                     self.appointments[argument] = KEPT
                     self.kept[argument].append(payload)
-                elif kind == ASK:
-                    self._ask(argument)
                 else:
-                    self._leave(argument)
+                    self._keep(kind, argument)
         elif kind == TRANSMITTED:
             self.under_way -= 1
             self._launch(argument)
@@ -234,6 +241,15 @@ class Engine(Out):
             self._inform(argument)
 
     # -- the application -------------------------------------------------------------------------------
+
+    def _keep(self, kind: i64, process: i64) -> None:
+        """What a process has planned to do now."""
+        if kind == ASK:
+            self._ask(process)
+        elif kind == LEAVE:
+            self._leave(process)
+        else:
+            self._issue(process)
 
     def _think(self, process: i64) -> None:
         pause = self.workload.think(process, self.now, self.streams[process])
@@ -261,6 +277,32 @@ class Engine(Out):
         self.nodes[process].release(self)
         self._after_step(process)
         self._think(process)
+
+    def _issue(self, process: i64) -> None:
+        self.current = process
+        self.issued[process] += 1
+        self.to_issue[process] -= 1
+        self.pending[process] = True
+        number = self.issued[process]
+        operation = self.system.operation(process, number)
+        self.ledger.issue(process, number, self.fences[process])
+        if self.trace is not None:
+            self.trace.record(Event(self.now, tr.ISSUE, process, id=number, operation=operation))
+        self.nodes[process].issue(operation, self)
+        self._after_step(process)
+
+    def _stay(self, process: i64) -> None:
+        """Issue the next operation, or stay inside for a while."""
+        if self.to_issue[process] > 0:
+            self.appointments[process] = self.queue.push(self.now, ISSUE | process)
+        else:
+            hold = self.workload.hold(process, self.streams[process])
+            self.appointments[process] = self.queue.push(self.now + hold, LEAVE | process)
+
+    def waiters(self) -> list[int]:
+        """Who waits, to enter or for the outcome of an operation."""
+        wants = self.occupancy.wants
+        return [process for process in range(self.n) if wants[process] is not None or self.pending[process]]
 
     def _out_of_section(self, process: i64, event: str) -> None:
         self.occupancy.leave(process)
@@ -292,13 +334,35 @@ class Engine(Out):
         self.timers_in_a_row = 0
         if self.trace is not None:
             self.trace.record(Event(self.now, tr.ENTER, process, group=group, fence=fence))
-        stay = self.workload.hold(process, self.streams[process])
-        self.appointments[process] = self.queue.push(self.now + stay, LEAVE | process)
+        self.fences[process] = fence
+        self.to_issue[process] = self.operations
+        self._stay(process)
 
     def eject(self) -> None:
         process = self.current
         self._out_of_section(process, tr.EJECT)
+        if self.pending[process]:
+            self.pending[process] = False
+            self.ledger.fail(process, self.issued[process])
         self._think(process)
+
+    def execute(self, issuer: int, number: int, operation: object, result: object) -> None:
+        process = self.current
+        if self.trace is not None:
+            what = Event(self.now, tr.EXECUTE, process, issuer, number, operation=operation, result=result)
+            self.trace.record(what)
+        self.ledger.execute(process, (issuer, number), result)
+
+    def answer(self, number: int, result: object) -> None:
+        process = self.current
+        if self.trace is not None:
+            self.trace.record(Event(self.now, tr.ANSWER, process, id=number, result=result))
+        self.ledger.answer(process, number, result)
+        self.pending[process] = False
+        self._stay(process)
+
+    def rest(self) -> None:
+        self._note(tr.REST, self.current)
 
     def set_timer(self, timer: int, delay: float) -> None:
         if not 0 <= timer < 1 << 30 or not 0 <= delay < FOREVER:
@@ -594,6 +658,7 @@ class Engine(Out):
         if self.occupancy.holds[process] >= 0:
             self.meter.left(self.now, self.occupancy.waiting > 0)
         self.occupancy.crash(process)
+        self.pending[process] = False
         if self.appointments[process] != 0:
             self.unfinished -= 1
         self.appointments[process] = 0
@@ -645,10 +710,7 @@ class Engine(Out):
             elif kind == INFORM:
                 self._inform_one(process, argument)
             elif self.appointments[process] == KEPT:
-                if kind == ASK:
-                    self._ask(process)
-                else:
-                    self._leave(process)
+                self._keep(kind, process)
 
     def _tell_detector(self, process: i64) -> None:
         if self.faults.detection >= 0.0:

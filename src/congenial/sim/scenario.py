@@ -33,7 +33,8 @@ class Scenario:
     """The parameters of a run. Times are in units of simulated time, sizes in integers.
 
     `load` is closed (every process thinks, asks, holds, `requests` times), burst (all ask once at time 0), single
-    (only the last process asks, once), turns (one request at a time) or a CSV file of arrivals.
+    (only the last process asks, once), turns (one request at a time) or a CSV file of arrivals. Under weak exclusion a
+    process that has entered issues `operations` operations, one after the other, before it holds.
     """
 
     algorithm: str | type[Node]
@@ -58,6 +59,7 @@ class Scenario:
     suspect: tuple[str, ...] = ()
     detector: str = ""
     detection: float = -1.0
+    operations: int = 0
     options: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -140,6 +142,7 @@ class Scenario:
             until=self.until,
             trace=trace,
             progress=progress,
+            operations=system.operations(self.operations),
         )
 
     def _distribution(self, name: str, value: Number, bare: str = "exponential") -> Distribution:

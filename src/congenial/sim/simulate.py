@@ -150,7 +150,7 @@ def _result(scenario: Scenario, engine: Engine, seed: int, seconds: float, failu
         deliveries_per_second=int(meter.deliveries) / seconds if seconds > 0 else 0.0,
         violations=0 if failure is None else 1,
         seed=seed,
-        waiting=tuple(engine.occupancy.waiters()) if served else (),
+        waiting=tuple(engine.waiters()) if served else (),
         violation="" if failure is None else str(failure),
     )
 

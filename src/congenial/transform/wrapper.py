@@ -35,6 +35,9 @@ class Wrapper(Node):
         self.leave()
         self.inner.release(self.relay(out))
 
+    def issue(self, operation: object, out: Out) -> None:
+        self.inner.issue(operation, self.relay(out))
+
     def receive(self, src: int, msg: Message, out: Out) -> None:
         self.inner.receive(src, msg, self.relay(out))
 
@@ -70,6 +73,15 @@ class Relay(Out):
 
     def eject(self) -> None:
         self.outer.lose(self.out)
+
+    def execute(self, issuer: int, number: int, operation: object, result: object) -> None:
+        self.out.execute(issuer, number, operation, result)
+
+    def answer(self, number: int, result: object) -> None:
+        self.out.answer(number, result)
+
+    def rest(self) -> None:
+        self.out.rest()
 
     def set_timer(self, timer: int, delay: float) -> None:
         self.out.set_timer(timer, delay)

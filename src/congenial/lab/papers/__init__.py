@@ -2,11 +2,12 @@
 
 from congenial.lab.papers.comparison import COMPARISON
 from congenial.lab.papers.drs_gme import DRS_GME
-from congenial.lab.papers.paper import Chart, Contest, Exhibit, Figure, Paper, Table
+from congenial.lab.papers.paper import Chart, Contest, Exhibit, Figure, Paper, StepTable, Table
 from congenial.lab.papers.surrogate import SURROGATE
 from congenial.lab.papers.survey import SURVEY
 from congenial.lab.papers.token_gme import TOKEN_GME
+from congenial.lab.papers.wme import WME
 
-PAPERS: dict[str, Paper] = {paper.name: paper for paper in (TOKEN_GME, SURVEY, SURROGATE, DRS_GME, COMPARISON)}
+PAPERS: dict[str, Paper] = {paper.name: paper for paper in (TOKEN_GME, SURVEY, SURROGATE, DRS_GME, WME, COMPARISON)}
 
-__all__ = ["PAPERS", "Chart", "Contest", "Exhibit", "Figure", "Paper", "Table"]
+__all__ = ["PAPERS", "Chart", "Contest", "Exhibit", "Figure", "Paper", "StepTable", "Table"]

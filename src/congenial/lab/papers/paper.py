@@ -165,6 +165,19 @@ class Chart(Exhibit):
 
 
 @dataclass(frozen=True)
+class StepTable(Exhibit):
+    """A table of steps and messages: exact, so nothing is swept; its cells measure for themselves."""
+
+    cells: tuple[Claim, ...]
+
+    def sweeps(self, quick: bool) -> dict[str, Sweep]:
+        return {}
+
+    def claims(self) -> tuple[Claim, ...]:
+        return self.cells
+
+
+@dataclass(frozen=True)
 class Paper:
     """`assumptions` say what the paper leaves open, and how we took it. With `ours` it is no paper but an experiment of
     our own, and its claims are what we found."""

@@ -1,0 +1,376 @@
+"""WME-1: a token that is passed on by broadcast, and a consensus only where its owner is suspected.
+
+The idea. A run is a sequence of epochs. Within one there is a token: who asks tells everyone (`Request`), the owner
+passes the token on by telling everyone (`Granted`). The owner, inside, issues an operation by telling everyone
+(`Invoke`); who hears of it tells everyone (`Ack`), and whoever knows that a majority has it executes it. Grants and
+operations of an epoch have places, 1, 2, 3, ..., and are taken in that order. Who suspects the owner stops and tells
+everyone what it knows (`NewEpoch`); whoever hears that does the same. With the word of a majority one proposes the most
+advanced of these reports to a consensus, which ends the epoch: all execute what was missing, the owner is whom the
+report names, a suspecter's names itself. A former owner that is inside then is ejected.
+
+An operation that anyone has executed is known to a majority, hence in every report that can be decided; whatever is
+not in the report that was decided is executed by nobody in that epoch, and only its issuer, if still inside, issues it
+again. So an operation that fails is executed nowhere.
+
+Romano & Rodrigues 2009, figures 1 and 2. "upon receive ... where ..." is taken at its word: a message whose turn has
+not come, of a later place or epoch, waits. Messages to oneself take no time; an `Invoke` is its sender's `Ack`.
+Changed (docs/errata.md): acknowledgements are counted for each place; after an epoch what has not been *executed* is,
+and an operation of one's own among it is answered wherever it stands; who held the token, idle, lets go of it, or
+passes it on to those who wait; the new owner's own request leaves the queue; who must ask again does so with a new
+number. Our own choice: of equally advanced reports a suspecter's is preferred, and the token does not go to one that
+is suspected, which would end the next epoch at once. A fence is the epoch, in its high bits, and the entries since
+its beginning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+from mypy_extensions import mypyc_attr
+
+from congenial.algorithms.weak.weak_node import FLAWS, RESOURCE, Progress, WeakNode
+from congenial.kernel.message import Message
+from congenial.kernel.node import IDLE, INSIDE, WAITING
+from congenial.kernel.out import Out
+from congenial.kernel.problem import Groups
+from congenial.kernel.spec import Law, Spec
+from congenial.parts.consensus import Consensus, ConsensusMessage
+from congenial.problems.epochs import EPOCH_BITS
+from congenial.problems.weak import WEAK, Resource, fence_of
+
+SPEC = Spec(
+    name="wme-1",
+    title="WME-1",
+    problem=WEAK,
+    reference="Romano & Rodrigues 2009",
+    faults="crashes of a minority, for good; false suspicions",
+    messages=Law("0", "2*(n-1)"),
+    size="n, requests and operations not known to all",
+    waiting=Law("0", "2"),
+    sync_delay=Law("1"),
+    options=(RESOURCE,),
+    flaws=FLAWS,
+)
+
+Placed = tuple[int, int, int, Any]
+"""An operation in the history: its place, then as in `Entry`."""
+Verdict = tuple[int, int, tuple[int, ...], tuple[tuple[int, int], ...], tuple[Placed, ...]]
+"""What ends an epoch: place, owner, granted, requests, history."""
+
+
+@dataclass(frozen=True)
+class EpochMessage(Message):
+    """Base of all messages that belong to an epoch."""
+
+    epoch: int
+
+
+@dataclass(frozen=True)
+class Request(EpochMessage):
+    number: int
+
+
+@dataclass(frozen=True)
+class PlacedMessage(EpochMessage):
+    """Base of what has a place in the order of its epoch."""
+
+    place: int  #                                                                            sn
+
+
+@dataclass(frozen=True)
+class Granted(PlacedMessage):
+    owner: int
+    number: int  # of the request
+    entries: int  # in this epoch so far
+
+
+@dataclass(frozen=True)
+class Invoke(PlacedMessage):
+    """Says also that the sender has acknowledged it."""
+
+    issuer: int
+    number: int
+    operation: Any
+
+
+@dataclass(frozen=True)
+class Ack(EpochMessage):
+    place: int
+
+
+@dataclass(frozen=True)
+class NewEpoch(EpochMessage):
+    """All that the sender knows of the epoch, and who should be owner after it."""
+
+    suspecting: bool  # does the sender suspect the present owner? Then it names itself
+    place: int
+    owner: int
+    granted: tuple[int, ...]
+    requests: tuple[tuple[int, int], ...]
+    history: Any  # a tuple of `Placed`
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class WME1(WeakNode):
+    spec: ClassVar[Spec] = SPEC
+    made_of: ClassVar[tuple[type, ...]] = (Consensus,)
+    everyone: ClassVar[bool] = True  # the form of the consensus
+    most_entries: ClassVar[int] = 1 << EPOCH_BITS - 1  # in an epoch; then its owner ends it, since fences are numbered
+
+    def __init__(self, me: int, n: int, resource: Resource) -> None:
+        super().__init__(me, n, resource)
+        self.consensus = Consensus(me, n, type(self).everyone)
+        self.epoch = 0  #                                                                    curEp
+        self.owner = 0  # of the token                                                       curOwner
+        self.number = 0  # of our last request                                               reqId
+        self.granted: list[int] = [0] * n  # the last request of each that was granted
+        self.requests: list[tuple[int, int]] = []  # process and number                      reqs
+        self.place = 0  # of the last grant or operation                                     curSN
+        self.history: list[Placed] = []  # operations that somebody may lack                 opHist
+        self.executed = 0  # the place of the last operation executed
+        self.acked: list[int] = [0] * n  # the last place that each has acknowledged
+        self.entries = 0  # if we own the token: in this epoch
+        self.blocked = False  # the epoch is being ended                                     block
+        self.reports: dict[int, NewEpoch] = {}  # why, by process                            S
+        self.early: dict[int, PlacedMessage] = {}  # those whose turn has not come, by place
+        self.ahead: list[tuple[int, EpochMessage]] = []  # sender and message of later epochs
+
+    # -- calls -----------------------------------------------------------------------------------------
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        if not self.blocked and not self.gone:
+            if self.owner == self.me:
+                self._enter(out)
+            else:
+                self._ask(out)
+
+    def release(self, out: Out) -> None:
+        self.leave()
+        if not self.blocked:
+            self._pass_on(out)
+            self._go_on(out)
+
+    def could_enter(self) -> bool:
+        return self.owner == self.me and self.phase == IDLE and not self.blocked
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        if self.gone:
+            return
+        if isinstance(msg, ConsensusMessage):
+            self.consensus.receive(src, msg, out)
+        elif isinstance(msg, EpochMessage):
+            if msg.epoch > self.epoch:
+                self.ahead.append((src, msg))
+            elif msg.epoch == self.epoch:
+                self._handle(src, msg, out)
+        elif isinstance(msg, Progress):
+            if msg.epoch == self.epoch:
+                self._on_progress(src, msg.place)
+        else:
+            raise self.unexpected(src, msg)
+        self._go_on(out)
+
+    def on_suspect(self, peer: int, out: Out) -> None:
+        if not self.gone:
+            self.consensus.on_suspect(peer, out)
+            self._go_on(out)
+
+    def on_trust(self, peer: int, out: Out) -> None:
+        if not self.gone:
+            self.consensus.on_trust(peer, out)
+            if not self.blocked:
+                self._pass_on(out)
+
+    # -- within an epoch (figure 1) --------------------------------------------------------------------
+
+    def _handle(self, src: int, msg: EpochMessage, out: Out) -> None:
+        if isinstance(msg, NewEpoch):
+            self._on_new_epoch(src, msg, out)
+        elif self.blocked:
+            return  # what it says is in a majority's reports, or does not count
+        elif isinstance(msg, Request):
+            self._on_request(src, msg.number, out)
+        elif isinstance(msg, PlacedMessage):
+            self._on_placed(src, msg, out)
+        elif isinstance(msg, Ack):
+            self._on_ack(src, msg.place, out)
+        else:
+            raise self.unexpected(src, msg)
+
+    def _ask(self, out: Out) -> None:
+        self.number += 1
+        out.broadcast(Request(self.epoch, self.number))
+
+    def _on_request(self, src: int, number: int, out: Out) -> None:
+        if number > self.granted[src]:  # else its grant has overtaken it
+            self.requests.append((src, number))
+            self._pass_on(out)
+
+    def _pass_on(self, out: Out) -> None:
+        """The token to who has asked first, if it rests here."""
+        waiting = [request for request in self.requests if request[0] not in self.consensus.suspects]
+        if self.owner == self.me and self.phase == IDLE and waiting:
+            process, number = waiting[0]
+            grant = Granted(self.epoch, self.place + 1, process, number, self.entries)
+            out.broadcast(grant)
+            self._take(grant, out)
+
+    def _enter(self, out: Out) -> None:
+        self.entries += 1
+        self.enter(out, fence=fence_of(self.epoch, self.entries))
+
+    def _issue(self, out: Out) -> None:
+        if not self.blocked:
+            assert self.pending is not None
+            issuer, number, operation = self.pending
+            order = Invoke(self.epoch, self.place + 1, issuer, number, operation)
+            out.broadcast(order)
+            self._take(order, out)
+
+    def _on_placed(self, src: int, msg: PlacedMessage, out: Out) -> None:
+        if msg.place <= self.place or msg.place in self.early:
+            raise self.unexpected(src, msg)
+        self.early[msg.place] = msg
+        while self.place + 1 in self.early:
+            self._take(self.early.pop(self.place + 1), out)
+
+    def _take(self, msg: PlacedMessage, out: Out) -> None:
+        """The next in the order."""
+        self.place += 1
+        if isinstance(msg, Granted):
+            self.owner = msg.owner
+            self.granted[msg.owner] = msg.number
+            self.requests = [waiting for waiting in self.requests if waiting != (msg.owner, msg.number)]
+            if self.owner == self.me:
+                self.entries = msg.entries
+                self._enter(out)
+        elif isinstance(msg, Invoke):
+            self.history.append((self.place, msg.issuer, msg.number, msg.operation))
+            self.acked[self.me] = self.place
+            self.acked[msg.issuer] = max(self.acked[msg.issuer], self.place)
+            if msg.issuer != self.me:
+                self._acknowledge(msg.issuer, out)
+            self._execute_agreed(out)
+
+    def _acknowledge(self, issuer: int, out: Out) -> None:
+        out.broadcast(Ack(self.epoch, self.place))
+
+    def _on_ack(self, src: int, place: int, out: Out) -> None:
+        self.acked[src] = max(self.acked[src], place)  # who has one has all before it
+        self._execute_agreed(out)
+
+    def _is_agreed(self, place: int) -> bool:
+        return len([acked for acked in self.acked if acked >= place]) >= self.majority
+
+    def _execute_agreed(self, out: Out) -> None:
+        for operation in self.history:
+            if operation[0] > self.executed:
+                if not self._is_agreed(operation[0]):
+                    return
+                self._execute_placed(operation, out)
+                self._come_to(self.epoch, self.executed, out)
+
+    def _execute_placed(self, operation: Placed, out: Out) -> None:
+        self.executed = operation[0]
+        self._execute((operation[1], operation[2], operation[3]), out)
+
+    def _prune(self, stable: int) -> None:
+        self.history = [operation for operation in self.history if operation[0] > stable]
+
+    # -- between epochs (figure 2) ---------------------------------------------------------------------
+
+    def _go_on(self, out: Out) -> None:
+        """End the epochs that have been decided, and do what has waited for that; end this one if its owner is
+        suspected."""
+        while True:
+            if self.consensus.decided(self.epoch):
+                while self.consensus.decided(self.epoch):
+                    self._end_epoch(cast(Verdict, self.consensus.decision(self.epoch)), out)
+                self._settle(out)
+            now = [waiting for waiting in self.ahead if waiting[1].epoch == self.epoch]
+            if now:
+                self.ahead.remove(now[0])
+                self._handle(now[0][0], now[0][1], out)
+            elif not self.blocked and self._should_end():
+                self._stop(out)
+            else:
+                return
+
+    def _should_end(self) -> bool:
+        """Is the owner suspected? Or are we it, and run out of fences?"""
+        used_up = self.owner == self.me and self.entries >= type(self).most_entries
+        return used_up or self.owner in self.consensus.suspects
+
+    def _stop(self, out: Out) -> None:
+        self.blocked = True
+        report = self._report()
+        out.broadcast(report)
+        self._on_new_epoch(self.me, report, out)
+
+    def _report(self) -> NewEpoch:
+        suspecting = self.owner in self.consensus.suspects
+        owner = self.me if suspecting else self.owner
+        granted, requests, history = tuple(self.granted), tuple(self.requests), tuple(self.history)
+        return NewEpoch(self.epoch, suspecting, self.place, owner, granted, requests, history)
+
+    def _on_new_epoch(self, src: int, msg: NewEpoch, out: Out) -> None:
+        if len(msg.granted) != self.n or not 0 <= msg.owner < self.n or src in self.reports:
+            raise self.unexpected(src, msg)
+        self.reports[src] = msg
+        if not self.blocked:
+            self._stop(out)
+        elif len(self.reports) >= self.majority:
+            best = self._best()
+            verdict = (best.place, best.owner, best.granted, best.requests, best.history)
+            self.consensus.propose(self.epoch, verdict, out)
+
+    def _best(self) -> NewEpoch:
+        """The most advanced report; of several, one that suspects the owner."""
+        ranks = [(self.reports[src].place, self.reports[src].suspecting, -src) for src in sorted(self.reports)]
+        return self.reports[-max(ranks)[2]]
+
+    def _end_epoch(self, verdict: Verdict, out: Out) -> None:
+        place, owner, granted, requests, history = verdict
+        self._catch_up(list(history), out)
+        self.epoch += 1
+        self.owner = owner
+        self.place = self.executed = place
+        self.granted = list(granted)
+        self.requests = list(requests)
+        self._admit_owner()
+        self.history = []
+        self.acked = [place] * self.n
+        self.reached = [place] * self.n
+        self.entries = 0
+        self.blocked = False
+        self.reports = {}
+        self.early = {}
+
+    def _catch_up(self, history: list[Placed], out: Out) -> None:
+        for operation in history:
+            if operation[0] > self.executed:
+                self._execute_placed(operation, out)
+
+    def _admit_owner(self) -> None:
+        """The new owner has what it may have asked for."""
+        for process, number in self.requests:
+            if process == self.owner:
+                self.granted[process] = number
+        self.requests = [waiting for waiting in self.requests if waiting[0] != self.owner]
+
+    def _settle(self, out: Out) -> None:
+        """What the new epoch means for the application here."""
+        if self.phase == INSIDE:
+            if self.owner != self.me:
+                self.lose(out)
+            elif self.pending is not None:
+                self._issue(out)
+        elif self.phase == WAITING:
+            if self.owner == self.me:
+                self._enter(out)
+            elif (self.me, self.number) not in self.requests:
+                self._ask(out)
+        else:
+            self._pass_on(out)

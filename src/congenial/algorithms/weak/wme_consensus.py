@@ -1,0 +1,220 @@
+"""Weak exclusion by agreeing on everything: to enter, to leave and each operation take a consensus of their own.
+
+The idea. What anybody wants is a command: enter, leave, invoke an operation, or eject the holder, which is what one
+wants who suspects it. Who wants something tells everyone (`Suggest`); all propose the first command they know of that
+is not settled to the next consensus, and all carry out what was decided, in that order. Whoever is first in the queue
+that results holds; the end of its section, left or ejected, makes the next one holder. An operation of a section that
+is over is carried out by nobody.
+
+This is how Romano & Rodrigues 2009, section 5, describe the algorithm with which they compare theirs, by the same
+authors (2008): "the execution of a consensus instance, preceded by a preliminary reliable broadcast aimed at spreading
+the consensus proposal value". Two forms, by the form of the consensus: 3 steps and O(n^2) messages for each command, or
+4 steps and O(n). A decision that all have carried out is forgotten. A fence is the number of ejections, in its high
+bits, and of sections.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final, cast
+
+from mypy_extensions import mypyc_attr
+
+from congenial.algorithms.weak.weak_node import FLAWS, RESOURCE, Progress, WeakNode
+from congenial.kernel.message import Message
+from congenial.kernel.node import INSIDE, WAITING
+from congenial.kernel.out import Out
+from congenial.kernel.problem import Groups
+from congenial.kernel.spec import Law, Spec
+from congenial.parts.consensus import Consensus, ConsensusMessage
+from congenial.problems.weak import WEAK, Resource, fence_of
+
+FAST = Spec(
+    name="wme-consensus-fast",
+    title="consensus WME, few steps",
+    problem=WEAK,
+    reference="Romano & Rodrigues 2009, section 5",
+    faults="crashes of a minority, for good; false suspicions",
+    messages=Law("2*(n-1)*(n+1)", "2*(n-1)*(n+1 + n/max(64, n))"),  # the last: how far everyone has come
+    size="6",
+    waiting=Law("min(2, 2*(n-1))", "min(3, 2*(n-1))"),
+    sync_delay=Law("1", "3"),
+    options=(RESOURCE,),
+    flaws=FLAWS,
+)
+LEAN = replace(
+    FAST,
+    name="wme-consensus-lean",
+    title="consensus WME, few messages",
+    messages=Law("8*(n-1)", "2*(n-1)*(4 + n/max(64, n))"),
+    waiting=Law("min(2, 2*(n-1))", "min(4, 4*(n-1))"),
+    sync_delay=Law("1", "4"),
+)
+
+ENTER: Final = 0
+EXIT: Final = 1
+EJECT: Final = 2
+INVOKE: Final = 3
+
+Command = tuple[int, int, int, int, Any]
+"""Kind, process, number (of its request or operation), section, operation."""
+
+
+@dataclass(frozen=True)
+class Suggest(Message):
+    command: Any
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class WMEConsensusFast(WeakNode):
+    spec: ClassVar[Spec] = FAST
+    made_of: ClassVar[tuple[type, ...]] = (Consensus,)
+    everyone: ClassVar[bool] = True  # the form of the consensus
+
+    def __init__(self, me: int, n: int, resource: Resource) -> None:
+        super().__init__(me, n, resource)
+        self.consensus = Consensus(me, n, type(self).everyone)
+        self.commands: list[Command] = []  # known, and not settled
+        # what follows from the commands carried out, so it is the same everywhere
+        self.done = 0  # how many
+        self.queue: list[int] = []  # the first one holds
+        self.section = 0  # how many have begun
+        self.ejections = 0
+        self.asked: list[int] = [0] * n  # the last request of each
+        self.invoked: list[int] = [0] * n  # the last operation of each
+        # our own
+        self.number = 0  # of our last request
+        self.entered = 0  # our last section
+        self.leaving = False  # we have left it, but not yet for all
+        self.denounced = 0  # the last section whose end we have suggested
+
+    # -- calls -----------------------------------------------------------------------------------------
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        if not self.leaving and not self.gone:
+            self._ask(out)
+            self._go_on(out)
+
+    def release(self, out: Out) -> None:
+        self.leave()
+        self.leaving = True
+        self._suggest((EXIT, self.me, 0, self.entered, None), out)
+        self._go_on(out)
+
+    def _issue(self, out: Out) -> None:
+        assert self.pending is not None
+        issuer, number, operation = self.pending
+        self._suggest((INVOKE, issuer, number, self.entered, operation), out)
+        self._go_on(out)
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        if self.gone:
+            return
+        if isinstance(msg, ConsensusMessage):
+            self.consensus.receive(src, msg, out)
+        elif isinstance(msg, Suggest) and len(msg.command) == 5 and 0 <= msg.command[0] <= INVOKE:
+            self._note(cast(Command, msg.command))
+        elif isinstance(msg, Progress):
+            self._on_progress(src, msg.place)
+        else:
+            raise self.unexpected(src, msg)
+        self._go_on(out)
+
+    def on_suspect(self, peer: int, out: Out) -> None:
+        if not self.gone:
+            self.consensus.on_suspect(peer, out)
+            self._go_on(out)
+
+    def on_trust(self, peer: int, out: Out) -> None:
+        if not self.gone:
+            self.consensus.on_trust(peer, out)
+
+    # -- suggesting and agreeing -----------------------------------------------------------------------
+
+    def _ask(self, out: Out) -> None:
+        self.number += 1
+        self._suggest((ENTER, self.me, self.number, 0, None), out)
+
+    def _suggest(self, command: Command, out: Out) -> None:
+        out.broadcast(Suggest(command))
+        self._note(command)
+
+    def _note(self, command: Command) -> None:
+        if command not in self.commands and not self._is_settled(command):
+            self.commands.append(command)
+
+    def _go_on(self, out: Out) -> None:
+        """Carry out what has been decided, and propose what comes next."""
+        while True:
+            while self.consensus.decided(self.done):
+                self._carry_out(cast(Command, self.consensus.decision(self.done)), out)
+                self.done += 1
+                self._come_to(0, self.done, out)
+            self._settle(out)
+            self.commands = [command for command in self.commands if not self._is_settled(command)]
+            if not self.commands:
+                return
+            self.consensus.propose(self.done, self.commands[0], out)
+            if not self.consensus.decided(self.done):
+                return
+
+    def _prune(self, stable: int) -> None:
+        self.consensus.forget(stable)
+
+    # -- carrying out, everywhere alike ----------------------------------------------------------------
+
+    def _is_over(self, section: int) -> bool:
+        return section < self.section or (section == self.section and not self.queue)
+
+    def _is_settled(self, command: Command) -> bool:
+        kind, process, number, section, _ = command
+        if kind == ENTER:
+            return number <= self.asked[process]
+        return self._is_over(section) or (kind == INVOKE and number <= self.invoked[process])
+
+    def _carry_out(self, command: Command, out: Out) -> None:
+        kind, process, number, _, operation = command
+        if self._is_settled(command):
+            return
+        if kind == ENTER:
+            self.asked[process] = number
+            self.queue.append(process)
+            if len(self.queue) == 1:
+                self.section += 1
+        elif kind == INVOKE:
+            self.invoked[process] = number
+            self._execute((process, number, operation), out)
+        else:
+            self.queue.pop(0)
+            if kind == EJECT:
+                self.ejections += 1
+            if self.queue:
+                self.section += 1
+
+    # -- what it means here ----------------------------------------------------------------------------
+
+    def _settle(self, out: Out) -> None:
+        if self.leaving and self._is_over(self.entered):
+            self.leaving = False
+            out.rest()
+            if self.phase == WAITING:
+                self._ask(out)
+        elif self.phase == INSIDE and self._is_over(self.entered):
+            self.lose(out)
+        elif self.phase == WAITING and not self.leaving and self.asked[self.me] == self.number:
+            if self.queue and self.queue[0] == self.me:
+                self.entered = self.section
+                self.enter(out, fence=fence_of(self.ejections, self.section))
+            elif self.me not in self.queue:  # our section was over before we knew of it
+                self._ask(out)
+        holder = self.queue[0] if self.queue else self.me
+        if holder in self.consensus.suspects and self.denounced < self.section:
+            self.denounced = self.section
+            self._suggest((EJECT, holder, 0, self.section, None), out)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class WMEConsensusLean(WMEConsensusFast):
+    spec: ClassVar[Spec] = LEAN
+    everyone: ClassVar[bool] = False

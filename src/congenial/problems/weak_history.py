@@ -1,0 +1,246 @@
+"""Histories of weak mutual exclusion, judged by the paper's own properties (Romano & Rodrigues 2009, sections 2 and 3).
+
+A history is a trace, of the simulator, the checker or the network: the paper's try is `request`, crit `enter`, issue
+`issue`, outcome `answer`, exit `exit`, ejected `eject`, crash `crash`, and invoke and response together are `execute`.
+The application is in its remainder section as soon as it has left; `rest` says when that is so for all.
+
+- Well-formedness: every process asks, enters, issues operations one at a time, and leaves or is ejected.
+- 1CS: all replicas execute the same operations in one order, each once, with the results of a single copy.
+- WME3: what is executed was issued, and not before; what is answered was executed, with that result, by the process's
+  own replica; what has failed is executed by nobody. Who crashed, or still waits, may have had it executed or not.
+- WME1 and WME2: there is an order of all sections, one after the other, that keeps to each process's own order, to that
+  of the operations, and to real time: who asked after another's section was over comes later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from congenial.kernel import trace as tr
+from congenial.kernel.trace import Event
+from congenial.problems.weak import Operation, Resource, spelled
+
+AWAY: Final = "down"
+OUT: Final = "outside"
+ASKING: Final = "waiting"
+IN: Final = "inside"
+ISSUING: Final = "issuing"
+
+FROM: Final = {
+    tr.REQUEST: (OUT,),
+    tr.ENTER: (ASKING,),
+    tr.ISSUE: (IN,),
+    tr.ANSWER: (ISSUING,),
+    tr.EXIT: (IN,),
+    tr.EJECT: (IN, ISSUING),
+    tr.EXECUTE: (OUT, ASKING, IN, ISSUING),
+    tr.REST: (OUT, ASKING),
+    tr.CRASH: (OUT, ASKING, IN, ISSUING),
+    tr.RECOVER: (AWAY,),
+}
+TO: Final = {
+    tr.REQUEST: ASKING,
+    tr.ENTER: IN,
+    tr.ISSUE: ISSUING,
+    tr.ANSWER: IN,
+    tr.EXIT: OUT,
+    tr.EJECT: OUT,
+    tr.CRASH: AWAY,
+    tr.RECOVER: OUT,
+}
+
+
+def faults_in(events: Sequence[Event], resource: Resource | None = None) -> list[str]:
+    """All that is wrong with a history, each with the property that it breaks; a fresh `resource` tells results."""
+    history = History()
+    for event in events:
+        history.add(event)
+    history.judge_order()
+    if resource is not None:
+        history.judge_results(resource)
+    return history.faults
+
+
+def unfinished(events: Sequence[Event]) -> list[str]:
+    """What is still to come when a run is over: nothing, if starvation freedom, release progress and operation progress
+    hold, and a majority was up."""
+    history = History()
+    for event in events:
+        history.add(event)
+    left = []
+    for process in sorted(history.states):
+        state = history.states[process]
+        if state == ASKING:
+            left.append(f"starvation freedom: process {process} waits for ever")
+        elif state == ISSUING:
+            left.append(f"operation progress: process {process} is never answered")
+        if process in history.leaving and state != AWAY and history.rests:
+            left.append(f"release progress: process {process} has left, but not for all")
+    return left
+
+
+class History:
+    def __init__(self) -> None:
+        self.faults: list[str] = []
+        self.states: dict[int, str] = {}
+        self.rests = False  # does leaving take a while, in this history?
+        self.leaving: set[int] = set()
+        # sections are numbered in the order of entries
+        self.fences: set[int] = set()
+        self.current: dict[int, int] = {}  # the section of each process, or its last one
+        self.asked: dict[int, int] = {}  # by process: the node of the moment it asked
+        # operations
+        self.numbers: dict[int, int] = {}  # the last one of each process
+        self.issued: dict[Operation, tuple[int, object]] = {}  # section, operation
+        self.failed: set[Operation] = set()
+        self.log: list[tuple[Operation, object]] = []  # with results
+        self.places: dict[Operation, int] = {}
+        self.executed: dict[int, int] = {}  # how much of the log each replica has
+        # what comes before what: nodes are moments (even) and sections (odd)
+        self.moments = 1
+        self.sections = 0
+        self.before: list[tuple[int, int]] = []
+
+    def add(self, event: Event) -> None:
+        kind, process = event.event, event.node
+        if kind not in FROM:
+            return
+        state = self.states.get(process, OUT)
+        if state not in FROM[kind]:
+            self._fault("well-formedness", event, f"it is {state}")
+            return
+        self.states[process] = TO.get(kind, state)
+        if kind == tr.REQUEST:
+            self.asked[process] = 2 * (self.moments - 1)
+        elif kind == tr.ENTER:
+            self._enter(event)
+        elif kind == tr.ISSUE:
+            self._issue(event)
+        elif kind == tr.EXECUTE:
+            self._execute(event)
+        elif kind == tr.ANSWER:
+            self._answer(event)
+        elif kind == tr.REST:
+            self.rests = True
+            if process not in self.leaving:
+                self._fault("well-formedness", event, "it has not left")
+            self.leaving.discard(process)
+        elif kind != tr.RECOVER:
+            self._end(event, state)
+
+    def _fault(self, law: str, event: Event, why: str) -> None:
+        self.faults.append(f"{law}: {str(event).strip()}, but {why}")
+
+    # -- sections --------------------------------------------------------------------------------------
+
+    def _enter(self, event: Event) -> None:
+        process = event.node
+        section = 2 * self.sections + 1
+        self.sections += 1
+        if event.fence and event.fence in self.fences:
+            self._fault("well-formedness", event, f"there was a section {event.fence} before")
+        self.fences.add(event.fence)
+        self.before.append((self.asked[process], section))
+        if process in self.current:
+            self.before.append((self.current[process], section))
+        self.current[process] = section
+
+    def _end(self, event: Event, state: str) -> None:
+        process = event.node
+        if event.event == tr.CRASH:
+            self.executed.pop(process, None)  # it takes its replica with it
+        if state not in (IN, ISSUING):
+            return
+        moment = 2 * self.moments
+        self.moments += 1
+        self.before.append((moment - 2, moment))
+        self.before.append((self.current[process], moment))
+        if event.event == tr.EXIT:
+            self.leaving.add(process)
+        elif event.event == tr.EJECT and state == ISSUING:
+            operation = (process, self.numbers[process])
+            self.failed.add(operation)
+            if operation in self.places:
+                self._fault("WME3", event, f"its {spelled(operation)}, pending, has been executed")
+
+    def judge_order(self) -> None:
+        """WME1 and WME2: is there an order?"""
+        for (first, _), (second, _) in zip(self.log, self.log[1:], strict=False):
+            if first in self.issued and second in self.issued:
+                one, other = self.issued[first][0], self.issued[second][0]
+                if one != other:
+                    self.before.append((one, other))
+        followers: dict[int, list[int]] = {}
+        waits: dict[int, int] = {}
+        for one, other in self.before:
+            followers.setdefault(one, []).append(other)
+            waits[other] = waits.get(other, 0) + 1
+            waits.setdefault(one, 0)
+        free = [node for node in waits if waits[node] == 0]
+        while free:
+            node = free.pop()
+            del waits[node]
+            for other in followers.get(node, []):
+                waits[other] -= 1
+                if waits[other] == 0:
+                    free.append(other)
+        stuck = sorted([node for node in waits if node % 2])
+        if stuck:
+            entries = ", ".join([str(node // 2 + 1) for node in stuck[:6]])
+            self.faults.append(
+                "WME1, WME2: no order of the sections is that of their operations and of real time (entries no. "
+                f"{entries} of the history)"
+            )
+
+    # -- operations ------------------------------------------------------------------------------------
+
+    def _issue(self, event: Event) -> None:
+        process = event.node
+        if event.id <= self.numbers.get(process, 0):
+            self._fault("well-formedness", event, "that number was used before")
+        self.numbers[process] = event.id
+        self.issued[(process, event.id)] = (self.current[process], event.operation)
+
+    def _execute(self, event: Event) -> None:
+        process, operation = event.node, (event.peer, event.id)
+        place = self.executed.get(process, 0)
+        self.executed[process] = place + 1
+        if operation not in self.issued:
+            self._fault("WME3", event, "nobody has issued it")
+        elif self.issued[operation][1] != event.operation:
+            self._fault("WME3", event, f"what was issued is {self.issued[operation][1]}")
+        if operation in self.failed:
+            self._fault("WME3", event, "it has failed")
+        if place == len(self.log):
+            if operation in self.places:
+                self._fault("1CS", event, "it was executed before")
+                return
+            self.places[operation] = place
+            self.log.append((operation, event.result))
+        elif self.log[place][0] != operation:
+            self._fault("1CS", event, f"another replica has executed {spelled(self.log[place][0])} in its place")
+        elif self.log[place][1] != event.result:
+            self._fault("1CS", event, f"another replica has the result {self.log[place][1]}")
+
+    def _answer(self, event: Event) -> None:
+        process = event.node
+        operation = (process, event.id)
+        place = self.places.get(operation, len(self.log))
+        if event.id != self.numbers[process]:
+            self._fault("well-formedness", event, f"it waits for the outcome of {self.numbers[process]}")
+        elif place >= self.executed.get(process, 0):
+            self._fault("WME3", event, "its replica has not executed that")
+        elif self.log[place][1] != event.result:
+            self._fault("WME3", event, f"the result is {self.log[place][1]}")
+
+    def judge_results(self, resource: Resource) -> None:
+        """1CS: the results are those of one copy, executing the same operations one after the other."""
+        for operation, result in self.log:
+            if operation in self.issued:
+                expected = resource.apply(self.issued[operation][1])
+                if expected != result:
+                    self.faults.append(
+                        f"1CS: {spelled(operation)} has the result {result}; a single copy says {expected}"
+                    )
+                    return

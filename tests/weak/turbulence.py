@@ -1,0 +1,76 @@
+"""Random runs of a weak mutex in which whoever holds is falsely suspected again and again, and a minority crashes."""
+
+from __future__ import annotations
+
+from random import Random
+
+from congenial.algorithms.catalogue import ALGORITHMS
+from congenial.algorithms.system import System
+from congenial.check.stepper import Action, Stepper
+from congenial.kernel import trace as tr
+from congenial.kernel.trace import Event
+
+MOST_STEPS = 50_000
+
+
+class Turbulence:
+    """Each process asks `requests` times and issues up to two operations a time; `mistakes` is how often the detector
+    errs before it is accurate."""
+
+    def __init__(self, name: str, nodes: int, seed: int, requests: int = 3, mistakes: int = 15) -> None:
+        self.stepper = Stepper(System(ALGORITHMS[name], nodes), fifo=False)
+        self.rng = Random(f"{name} {nodes} {seed}")
+        self.nodes = nodes
+        self.left = [requests] * nodes
+        self.issues = [0] * nodes
+        self.mistakes = mistakes
+        self.crashes = (nodes - 1) // 2
+
+    def run(self) -> list[Event]:
+        """Until nothing can happen any more."""
+        for _ in range(MOST_STEPS):
+            action = self._mishap() if self.rng.random() < 0.05 else None
+            possible = [action] if action is not None else self._possible()
+            if not possible:
+                return self.stepper.events
+            action = self.rng.choice(possible)
+            if action.event == tr.REQUEST:
+                self.left[action.node] -= 1
+                self.issues[action.node] = 2
+            elif action.event == tr.ISSUE:
+                self.issues[action.node] -= 1
+            self.stepper.take(action)
+        raise AssertionError(f"it goes on after {MOST_STEPS} steps")
+
+    def _mishap(self) -> Action | None:
+        holders = self.stepper.holders()
+        if self.crashes and self.rng.random() < 0.1:
+            self.crashes -= 1
+            return Action(tr.CRASH, self.rng.choice(self._up()))
+        if self.mistakes and holders:
+            victim = self.rng.choice(holders)
+            others = [one for one in self._up() if one != victim and victim not in self.stepper.suspects[one]]
+            if others:
+                self.mistakes -= 1
+                return Action(tr.SUSPECT, self.rng.choice(others), victim)
+        return None
+
+    def _up(self) -> list[int]:
+        return [process for process in range(self.nodes) if self.stepper.up[process]]
+
+    def _possible(self) -> list[Action]:
+        stepper = self.stepper
+        actions = [Action(tr.DELIVER, int(p.dst), int(p.src), int(p.number)) for p in stepper.deliverable()]
+        for packet in stepper.packets:
+            if not stepper.up[packet.src] or not stepper.up[packet.dst]:
+                actions.append(Action(tr.DROP, int(packet.dst), int(packet.src), int(packet.number)))
+        for process in self._up():
+            if stepper.occupancy.holds[process] >= 0:
+                if not stepper.pending[process]:
+                    actions.append(Action(tr.ISSUE if self.issues[process] else tr.EXIT, process))
+            elif stepper.occupancy.wants[process] is None and self.left[process]:
+                actions.append(Action(tr.REQUEST, process, groups=(0,)))
+            for peer in range(self.nodes):
+                if stepper.up[peer] == (peer in stepper.suspects[process]) and peer != process:
+                    actions.append(Action(tr.TRUST if stepper.up[peer] else tr.SUSPECT, process, peer))
+        return actions
