@@ -8,7 +8,7 @@ SOURCES := $(shell find src -name '*.py') setup.py pyproject.toml
 PYTEST := $(BIN)/python -m pytest -q -n 2
 unexport PYTHONPATH
 
-.PHONY: help demo test lint test-compiled test-interpreted bench soak clean
+.PHONY: help demo test lint test-compiled test-interpreted bench soak chaos clean
 .DELETE_ON_ERROR:
 
 help:  ## say what there is
@@ -35,6 +35,10 @@ bench: .venv/built  ## how fast engine, checker and locks are, beside others
 
 soak: .venv/built  ## five nodes, 200 tasks, cut connections, for five minutes
 	$(BIN)/python tests/net/soak.py --seconds 300
+
+SECONDS ?= 300
+chaos: .venv/built  ## five nodes that are killed, stopped, cut off and slowed down: make chaos SECONDS=600 SEED=7
+	$(BIN)/python tests/net/chaos.py --seconds $(SECONDS) --seed $(or $(SEED),1)
 
 clean:  ## remove everything that make has made
 	rm -rf .venv build src/*.egg-info

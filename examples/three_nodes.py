@@ -14,7 +14,7 @@ async def listener(name: str, disc: str) -> None:
             await asyncio.sleep(0.1)
         async with cluster.mutex("guest-book"):  # one at a time
             print(f"{name} writes into the guest book")
-        await asyncio.sleep(1)  # stay a while: a node that leaves takes what rests with it along
+        await asyncio.sleep(1)  # stay a while, for the others
 
 
 async def main() -> None:

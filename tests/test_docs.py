@@ -104,7 +104,9 @@ async def run_block(block: str, names: dict[str, Any]) -> None:
 
 
 def test_the_locks_page() -> None:
-    first, waiting = re.findall(r"```python\n(.*?)```", (DOCS / "locks.md").read_text(encoding="utf-8"), re.DOTALL)
+    first, losing, waiting = re.findall(
+        r"```python\n(.*?)```", (DOCS / "locks.md").read_text(encoding="utf-8"), re.DOTALL
+    )
     ports = {f"710{k}": str(free_port()) for k in (1, 2, 3)}
     for written, real in ports.items():
         first = first.replace(written, real)
@@ -120,7 +122,19 @@ def test_the_locks_page() -> None:
         async with congenial.join("a", peers={"a": "127.0.0.1:1"}) as cluster:
             await run_block(waiting, {"cluster": cluster})
 
+    async def lose() -> None:
+        async with congenial.join("a", peers={"a": "127.0.0.1:1"}) as cluster:
+
+            async def write(invoice: None, fence: int) -> None:
+                door = cluster._host.doors["invoices"]
+                asyncio.get_running_loop().call_soon(door._lose_all, "for a test")
+                await asyncio.sleep(60)
+
+            with pytest.raises(congenial.LockLost, match="for a test"):
+                await run_block(losing, {"cluster": cluster, "write": write, "invoice": None})
+
     asyncio.run(asyncio.wait_for(play(), 30))
+    asyncio.run(asyncio.wait_for(lose(), 30))
     asyncio.run(asyncio.wait_for(wait(), 30))
     assert len(fences) == 1
     assert fences[0] > 0

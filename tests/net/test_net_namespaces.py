@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from netlab import answers
+from racks import Rack
 
 from congenial.net.errors import ClusterDegraded
 from congenial.net.service import Client
@@ -24,55 +25,21 @@ from congenial.net.service import Client
 NODES = "abc"
 
 
-def ip(*words: str) -> None:
-    subprocess.run(["ip", *words], check=True, capture_output=True, text=True, timeout=20)
-
-
-class Rack:
-    """Three nodes, each in its namespace, and a bridge between them in a fourth."""
+class Nodes(Rack):
+    """A rack with three nodes in it."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.tag = f"cg{os.getpid()}"
+        super().__init__(folder, NODES)
         self.processes: list[subprocess.Popen[bytes]] = []
 
-    def space(self, name: str) -> str:
-        return f"{self.tag}-{name}"
-
-    def build(self) -> None:
-        hub = self.space("hub")
-        for name in ("hub", *NODES):
-            ip("netns", "add", self.space(name))
-            ip("-n", self.space(name), "link", "set", "lo", "up")
-        ip("-n", hub, "link", "add", "bridge", "type", "bridge")
-        ip("-n", hub, "link", "set", "bridge", "up")
-        for number, name in enumerate(NODES, 1):
-            ip(
-                "-n",
-                hub,
-                "link",
-                "add",
-                f"to-{name}",
-                "type",
-                "veth",
-                "peer",
-                "name",
-                "eth0",
-                "netns",
-                self.space(name),
-            )
-            ip("-n", hub, "link", "set", f"to-{name}", "master", "bridge", "up")
-            ip("-n", self.space(name), "address", "add", f"10.77.0.{number}/24", "dev", "eth0")
-            ip("-n", self.space(name), "link", "set", "eth0", "up")
-        nodes = [f'{name} = "10.77.0.{number}:7101"' for number, name in enumerate(NODES, 1)]
+    def start(self) -> None:
+        nodes = [f'{name} = "{address}"' for name, address in self.addresses().items()]
         timing = ["[timing]", "heartbeat = 0.1", "suspect_after = 0.7", "reconnect_most = 0.1"]
         (self.folder / "cluster.toml").write_text("\n".join(["insecure = true", "[nodes]", *nodes, *timing]))
-
-    def start(self) -> None:
         for name in NODES:
             command = [sys.executable, "-m", "congenial", "node", "--name", name, "--socket", str(self.socket(name))]
-            words = ["ip", "netns", "exec", self.space(name), *command]
             with open(self.folder / f"{name}.log", "wb") as log:
+                words = self.inside(name, command)
                 self.processes.append(subprocess.Popen(words, cwd=self.folder, stdout=log, stderr=log))
         deadline = time.monotonic() + 30
         while not all(answers(self.socket(name)) for name in NODES):
@@ -82,19 +49,11 @@ class Rack:
     def socket(self, name: str) -> Path:
         return self.folder / f"{name}.sock"
 
-    def cable(self, name: str, state: str) -> None:
-        ip("-n", self.space("hub"), "link", "set", f"to-{name}", state)
-
-    def slow_down(self, name: str, *how: str) -> None:
-        words = ["tc", "-n", self.space("hub"), "qdisc", "add", "dev", f"to-{name}", "root", *how]
-        subprocess.run(words, check=True, capture_output=True, text=True)
-
     def tear_down(self) -> None:
         for process in self.processes:
             process.kill()
             process.wait()
-        for name in ("hub", *NODES):
-            subprocess.run(["ip", "netns", "delete", self.space(name)], capture_output=True)
+        super().tear_down()
 
 
 def refused(what: str, error: Exception) -> None:
@@ -106,8 +65,8 @@ def refused(what: str, error: Exception) -> None:
 
 
 @pytest.fixture
-def rack(tmp_path: Path) -> Iterator[Rack]:
-    made = Rack(tmp_path)
+def rack(tmp_path: Path) -> Iterator[Nodes]:
+    made = Nodes(tmp_path)
     try:
         try:
             made.build()
@@ -118,7 +77,7 @@ def rack(tmp_path: Path) -> Iterator[Rack]:
         made.tear_down()
 
 
-def test_a_cut_cable_is_noticed_and_mended(rack: Rack) -> None:
+def test_a_cut_cable_is_noticed_and_mended(rack: Nodes) -> None:
     async def story() -> None:
         async with Client(rack.socket("a")) as a, Client(rack.socket("b")) as b, Client(rack.socket("c")) as c:
             held = await c.mutex("x", timeout=20).acquire()
@@ -144,7 +103,7 @@ def test_a_cut_cable_is_noticed_and_mended(rack: Rack) -> None:
     asyncio.run(asyncio.wait_for(story(), 90))
 
 
-def test_a_slow_link_is_only_slow(rack: Rack) -> None:
+def test_a_slow_link_is_only_slow(rack: Nodes) -> None:
     """By a delay of every packet, or where the kernel has no such thing by a narrow band."""
     least = 0.06
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import AsyncIterator, Coroutine
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from netlab import NAMES, QUICK, cabled_clusters, clusters, crash
+from chaos import Machines, chaos
+from netlab import NAMES, QUICK, answers, cabled_clusters, clusters, crash
 
 from congenial.net.config import ClusterConfig, free_addresses
 from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld
@@ -329,3 +334,78 @@ def test_a_lock_used_by_several_tasks_interrupts_the_right_ones() -> None:
             assert sorted(ended) == ["one", "three", "two lost it"]
 
     run(story())
+
+
+# -- clocks --------------------------------------------------------------------------------------------------------
+
+
+def test_clocks_may_be_set_forward_and_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Time is counted with a monotonic clock, and what is read off the wall only names lives, and the founding."""
+    real = time.time
+    shift = 0.0
+    monkeypatch.setattr(time, "time", lambda: real() + shift)
+
+    async def story() -> None:
+        nonlocal shift
+        async with town(3) as made:
+            last = 0
+            held = await made.up["b"].mutex("y", timeout=10).acquire()
+            for jump in (86400.0, -86400.0, 3600.0, -30 * 86400.0):
+                shift = jump
+                for member in made.up.values():
+                    async with member.mutex("x", timeout=10) as entered:
+                        assert entered.fence > last
+                        last = entered.fence
+                await asyncio.sleep(PATIENCE)
+            assert held.held
+            assert all([link["state"] == "up" for link in made.up["b"].status()["links"].values()])
+            await made.kill("c")
+            await made.start("c")  # a month before the others
+            for name in "cab":
+                async with made.up[name].mutex("x", timeout=10) as entered:
+                    assert entered.fence > last
+                    last = entered.fence
+            held.release()
+
+    run(story())
+
+
+# -- processes that are killed, stopped and cut off ----------------------------------------------------------------
+
+
+def test_chaos(tmp_path: Path) -> None:
+    tally = chaos(seconds=20, seed=5, folder=tmp_path)
+    assert tally.violations == [], tally
+    assert sum(tally.faults.values()) >= 5, tally
+    assert tally.takeovers, tally
+    assert tally.done["entries"] > 200, tally
+    assert sum(tally.writes.values()) > 100, tally
+
+
+def test_a_command_is_ended_when_its_node_is_cut_off(tmp_path: Path) -> None:
+    """The node is stopped for so long that the others go on without it; its command ends when it is back."""
+    machines = Machines(tmp_path)
+    try:
+        for name in "abcde":
+            machines.start(name)
+        deadline = time.monotonic() + 60
+        while not all([answers(machines.socket(name)) for name in "abcde"]):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        command = [sys.executable, "-m", "congenial", "lock", "x", "--timeout", "30", "--socket"]
+        forever = [*command, str(machines.socket("a")), "--", "sh", "-c", "echo in; trap '' TERM; cat; sleep 60"]
+        pipe = subprocess.PIPE
+        holder = subprocess.Popen(forever, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+        assert holder.stdout is not None
+        assert holder.stderr is not None
+        assert holder.stdout.readline() == "in\n"
+        machines.signal("a", signal.SIGSTOP)
+        other = subprocess.run(
+            [*command, str(machines.socket("b")), "--", "echo", "mine"], capture_output=True, text=True
+        )
+        assert other.stdout == "mine\n", other.stderr
+        machines.signal("a", signal.SIGCONT)
+        assert holder.wait(30) == 75, "although it does not listen to SIGTERM"
+        assert "is lost (the others have gone on without" in holder.stderr.read()
+    finally:
+        machines.tear_down()

@@ -16,6 +16,7 @@ from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import IDLE, INSIDE, WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.trace import Trace
+from congenial.parts.consensus import Prepare
 from congenial.problems.epochs import EPOCH_BITS
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
@@ -163,6 +164,16 @@ def test_who_has_lost_its_memory_abstains_for_two_epochs() -> None:
     cluster.settle()
     assert (node.instance, node.members, node.running) == (2, (0, 1, 2), True)
     assert cluster.nodes[1].abstainers == set()
+
+
+def test_who_votes_is_no_abstainer() -> None:
+    """Two who take each other for abstainers would outbid each other for ever."""
+    cluster = Cluster("suzuki-kasami+epochs", 3)
+    cluster.do(0, "receive", 1, Recall())
+    assert cluster.nodes[0].abstainers == cluster.nodes[0].consensus.suspects == {1}
+    cluster.do(0, "receive", 1, Prepare(1, 4))
+    assert cluster.nodes[0].abstainers == cluster.nodes[0].consensus.suspects == set()
+    assert cluster.told[-1] == "Promise", "and not a ballot of its own"
 
 
 # -- many runs ---------------------------------------------------------------------------------------------

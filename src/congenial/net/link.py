@@ -268,7 +268,7 @@ class Connection(asyncio.Protocol):
     # -- ending ----------------------------------------------------------------------------------------
 
     def write(self, raw: bytes) -> None:
-        if self.transport is not None:
+        if self.transport is not None and not self.transport.is_closing():
             self.transport.write(raw)
 
     def refuse(self, reason: str, leaving: bool = False) -> None:

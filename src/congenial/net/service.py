@@ -184,7 +184,8 @@ class RemoteLock:
         try:
             answer = await self._client.ask(ask)
         except asyncio.CancelledError:
-            self._client.tell(Ask("release", ask.id))  # withdraws the request, or gives back what was just granted
+            with contextlib.suppress(ClusterDegraded):  # withdraw the request, or give back what was just granted
+                self._client.tell(Ask("release", ask.id))
             raise
         held = RemoteHeld(self._client, ask.id, answer.lock or ask.name, ask.group or None, answer.fence)
         self._client.held[ask.id] = held

@@ -38,7 +38,7 @@ class Scene:
         self.inside: dict[str, str | None] = {}  # group of each holder; None: it is alone
         self.superseded: dict[str, int] = {}  # who have not left, but somebody came in a later era; their fences
         self.fences: dict[str, int] = {}  # of those inside
-        self.supersessions = 0
+        self.supersessions: list[str] = []
         self.refused = 0
         self.value = 0
         self.group: str | None = None  # of the present session, or of the last one
@@ -56,7 +56,7 @@ class Scene:
         for early in [early for early in self.inside if self.fences[early] >> FENCE_BITS < fence >> FENCE_BITS]:
             del self.inside[early]
             self.superseded[early] = self.fences.pop(early)
-            self.supersessions += 1
+            self.supersessions.append(early)
         wrong = self._judge(who, group, fence, limit)
         if not self.inside:
             self.sessions += 1
@@ -110,6 +110,7 @@ class Witness:
     def __init__(self, on_report: Callable[[dict[str, Any]], None] | None = None) -> None:
         self.scenes: dict[str, Scene] = {}
         self.violations: list[str] = []
+        self.superseded: list[str] = []  # holders over whose heads others came in, in a later era
         self.reports = 0
         self.on_report = on_report
         self.writers: set[asyncio.StreamWriter] = set()
@@ -128,7 +129,9 @@ class Witness:
     def judge(self, report: dict[str, Any]) -> str:
         scene = self.scenes.setdefault(report["lock"], Scene())
         if report["do"] == "enter":
+            known = len(scene.supersessions)
             wrong = scene.enter(report["who"], report.get("group"), report["fence"], report.get("limit", 0))
+            self.superseded += scene.supersessions[known:]
         elif report["do"] == "leave":
             wrong = scene.leave(report["who"])
         else:
@@ -144,7 +147,7 @@ class Witness:
                 "sessions": scene.sessions,
                 "most": scene.most,
                 "inside": len(scene.inside),
-                "superseded": scene.supersessions,
+                "superseded": len(scene.supersessions),
                 "refused": scene.refused,
                 "value": scene.value,
             }
@@ -164,7 +167,8 @@ class Witness:
                     answer = self.judge(report) or "ok"
                     (mine.add if report["do"] == "enter" else mine.discard)((report["lock"], report["who"]))
                 elif report["do"] == "verdict":
-                    answer = json.dumps({"violations": self.violations, "scenes": self.summary()})
+                    told = {"violations": self.violations, "scenes": self.summary(), "superseded": self.superseded}
+                    answer = json.dumps(told)
                 else:
                     answer = "ok"
                 if self.on_report is not None:

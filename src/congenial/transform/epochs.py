@@ -233,6 +233,8 @@ class Epochs(Instances):
         elif isinstance(msg, Decide):
             self._install(epoch, cast(Members, msg.value), out)
         elif self._may_vote(epoch):
+            if src in self.abstainers:  # not any more; else two such could outbid each other for ever
+                self._on_voting(src, out)
             self.consensus.receive(src, msg, out)
             self._look(out)
 
