@@ -103,6 +103,28 @@ async def run_block(block: str, names: dict[str, Any]) -> None:
         await result
 
 
+def test_the_page_about_guarded_objects() -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", (DOCS / "guarded.md").read_text(encoding="utf-8"), re.DOTALL)
+    addresses = [f"127.0.0.1:{free_port()}" for _ in range(3)]
+    for written, real in zip(["127.0.0.1:7101", "127.0.0.1:7102", "127.0.0.1:7103"], addresses, strict=True):
+        block = block.replace(written, real)
+    peers = dict(zip("abc", addresses, strict=True))
+    names: dict[str, Any] = {}
+    start, _, body = block.partition("peers = ")
+
+    async def play() -> None:
+        await run_block(start, names)
+        async with congenial.join("b", peers=peers) as b, congenial.join("c", peers=peers) as c:
+            replicas = [member.guarded("ledger", names["Ledger"]()) for member in (b, c)]
+            await run_block(f"peers = {body}", names)
+            assert names["balance"] == 5
+            async with replicas[0] as section:
+                assert await section.issue(("ann", -11)) == "no funds"
+            assert replicas[0].replica.accounts == {"ann": 10, "bob": 5}
+
+    asyncio.run(asyncio.wait_for(play(), 30))
+
+
 def test_the_locks_page() -> None:
     first, losing, waiting = re.findall(
         r"```python\n(.*?)```", (DOCS / "locks.md").read_text(encoding="utf-8"), re.DOTALL

@@ -88,6 +88,7 @@ class Door:
         self.yielding = False  # someone elsewhere waits for another group
         self.error: CongenialError | None = None  # why nobody gets in any more
         self.timers: dict[int, asyncio.TimerHandle] = {}
+        self.barred: set[int] = set()  # peers that are sent nothing
         self.entries = 0  # of tasks
         self.sessions = 0  # of the process
 

@@ -26,10 +26,12 @@ from congenial.net.codec import Bye, Frame, Hello, Nudge, Query, Report, SeatDat
 from congenial.net.config import ClusterConfig, address
 from congenial.net.door import ALONE, LAST_NUDGE, Door, Want
 from congenial.net.errors import ClusterDegraded, ProtocolError
+from congenial.net.guarded import Unclaimed
 from congenial.net.hall import Hall, disagreement
 from congenial.net.link import Connection, Link
 from congenial.net.logs import log
-from congenial.net.names import LONGEST_KEY, first_holder, shown
+from congenial.net.names import LONGEST_KEY, first_holder, is_guarded, shown
+from congenial.net.replica import Replicated
 from congenial.net.roster import FENCE_BITS, FORGETFUL, ORIGINAL, RECOVERED, Roster, new_incarnation
 from congenial.net.storage import DirectoryStorage, Storage
 
@@ -51,7 +53,7 @@ class Host:
         self.system = config.system()
         semaphores = config.semaphore_system(1)
         self.vocabulary = Vocabulary(
-            self.system.algorithm, *self.system.inner, beside=(semaphores.algorithm, *semaphores.inner)
+            self.system.algorithm, *self.system.inner, beside=(semaphores.algorithm, *semaphores.inner, Replicated)
         )
         self.storage = storage or (DirectoryStorage(config.state.format(name=name)) if config.state else Storage())
         self.called_tls: ssl.SSLContext | None = None
@@ -73,6 +75,7 @@ class Host:
             self.link_to[link.peer] = link
         self.doors: dict[str, Door] = {}
         self.halls: dict[str, Hall] = {}
+        self.unclaimed = Unclaimed(self)
         self.told_k: dict[str, tuple[str, int]] = {}  # of semaphores that have not been used here: who said what
         self.connections: set[Connection] = set()
         self.unwritten: list[Link] = []  # links with something to write at the end of this event
@@ -298,11 +301,13 @@ class Host:
             body = self.vocabulary.encode(message)
             if dst == EVERYONE:
                 for link in self.links:
-                    link.send(door.key, body)
+                    if link.peer not in door.barred:
+                        link.send(door.key, body)
             else:
                 to = self.link_to[(dst + door.offset) % self.n]
                 assert to is not None, "a node sends to itself"
-                to.send(door.key, body)
+                if to.peer not in door.barred:
+                    to.send(door.key, body)
         if out.sent:
             self._check_crowd()
         for timer in out.timers_cancelled:
@@ -330,6 +335,9 @@ class Host:
         if door is None:
             if len(key) > LONGEST_KEY:
                 raise ProtocolError(f"a lock's key of {len(key)} characters is too long")
+            if is_guarded(key):
+                self.unclaimed.keep(key, link.peer, message)
+                return
             door = self._make_door(key, shown(key))
         try:
             door.receive((link.peer - door.offset) % self.n, message)

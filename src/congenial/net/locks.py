@@ -25,11 +25,13 @@ from congenial.kernel.errors import ConfigError
 from congenial.net.config import DEFAULT_ALGORITHM, SEMAPHORE_ALGORITHM, ClusterConfig, Timing, Tls, load_config
 from congenial.net.door import Door, Waiter, Want
 from congenial.net.errors import ClusterDegraded, LockTimeout
+from congenial.net.guarded import Guarded, guard_of
 from congenial.net.hall import Hall
 from congenial.net.held import Held, Visit, last_visit
 from congenial.net.host import Host
 from congenial.net.metrics import serve_metrics
-from congenial.net.names import READERS, group_number, lock_key, semaphore_key
+from congenial.net.names import READERS, group_number, guarded_key, lock_key, semaphore_key
+from congenial.net.replica import Machine
 
 BREATH = 64  # entries without waiting after which the event loop gets a turn, so that others are heard
 
@@ -222,6 +224,16 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
             reasons = [f"{link.name}: {link.refusal}" for link in host.links if link.name in absent and link.refusal]
             why = f" ({'; '.join(reasons)})" if reasons else ""
             raise ClusterDegraded(f"{self.name!r} still waits for {', '.join(absent)}{why}", absent) from None
+
+    def guarded(self, name: str, machine: Machine, *, timeout: float | None = None) -> Guarded:
+        """A replicated object, whose operations are issued under a lock (`congenial.net.guarded`).
+
+        Every member must name it, as soon as it has joined, with an object of the same class in the same state: there
+        its replica, a copy, begins. Who names it again has the same replica. `timeout` is for entering.
+        """
+        host = self._host
+        guard = guard_of(host, guarded_key(name), name, machine)
+        return Guarded(guard, Lock(host, name, guard, host.alone, timeout))
 
     def status(self) -> dict[str, Any]:
         """This process's links, locks, holders and queues, as plain data."""

@@ -16,7 +16,7 @@ LONGEST: Final = 63  # bytes of a name that travels as it is
 LONGEST_KEY: Final = 80  # characters of a lock's key
 
 _NAME, _WRITER, _HASHED = b"\x01", b"\x03", b"\x04"
-_HASH_MARK, _SEMAPHORE_MARK = "\0", "\1"  # no name has them: what cannot be printed is hashed
+_HASH_MARK, _SEMAPHORE_MARK, _GUARDED_MARK = "\0", "\1", "\2"  # no name has them: what cannot be printed is hashed
 
 
 def group_number(name: str) -> int:
@@ -41,6 +41,15 @@ def lock_key(name: str) -> str:
 def semaphore_key(name: str) -> str:
     """A semaphore's name on the wire; a lock of the same name is something else."""
     return _SEMAPHORE_MARK + lock_key(name)
+
+
+def guarded_key(name: str) -> str:
+    """The same for a guarded object."""
+    return _GUARDED_MARK + lock_key(name)
+
+
+def is_guarded(key: str) -> bool:
+    return key.startswith(_GUARDED_MARK)
 
 
 def first_holder(key: str, n: int) -> int:

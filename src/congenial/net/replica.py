@@ -1,0 +1,100 @@
+"""The node behind a guarded object: WME-2, made fit for running on and on (Romano & Rodrigues 2009, figure 4).
+
+In WME-2 the outcome of an operation takes its issuer as few steps as in WME-1, with far fewer messages. Crashes are
+for good, and while a process is down the others remember ever more for it. Here that has bounds:
+
+- Who holds the token ends the epoch once the operations that somebody may lack are many. Nobody need suspect anybody
+  for that: it is as if a process that is slow to tell had. The holder does so right after an answer, when a majority
+  knows that it holds the token, so every report that can be decided names it, and it stays inside.
+- It does so, too, when the entries of an epoch run out of the bits that a fence has for them; after leaving, then.
+- A decision is forgotten when everyone has been heard in a later epoch. Those who have been given up do not count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from congenial.algorithms.weak.weak_node import Progress
+from congenial.algorithms.weak.wme1 import EpochMessage
+from congenial.algorithms.weak.wme2 import WME2
+from congenial.kernel.message import Message
+from congenial.kernel.node import INSIDE
+from congenial.kernel.out import Out
+from congenial.problems.epochs import EPOCH_BITS
+from congenial.problems.weak import Resource
+
+LONGEST_HISTORY = 128  # operations; they must fit into one frame, and more than `WME2.interval` are usual
+MOST_ENTRIES = 1 << EPOCH_BITS - 1  # in an epoch
+
+
+class Machine(Protocol):
+    """A deterministic state machine, of the user's."""
+
+    def apply(self, operation: Any) -> Any:
+        """Execute an operation."""
+
+
+@dataclass(frozen=True)
+class Raised:
+    """The result of an operation that raised an exception: at every replica, or the machine is not deterministic."""
+
+    error: str
+
+
+class Replica(Resource):
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def apply(self, operation: object) -> object:
+        try:
+            return self.machine.apply(operation)
+        except Exception as error:
+            return Raised(f"{type(error).__name__}: {error}")
+
+
+@dataclass(frozen=True)
+class Barred(Message):
+    """To one that is too far behind: the sender does not reckon with it any more."""
+
+
+@dataclass(frozen=True)
+class Gone(Message):
+    """The sender takes no part any more."""
+
+
+class Replicated(WME2):
+    def __init__(self, me: int, n: int, resource: Resource) -> None:
+        super().__init__(me, n, resource)
+        self.epochs = [0] * n  # in which each was last heard
+        self.given_up: set[int] = set()
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        super().receive(src, msg, out)
+        if isinstance(msg, (EpochMessage, Progress)) and msg.epoch > self.epochs[src]:
+            self.epochs[src] = msg.epoch
+            self._forget_decisions()
+
+    def release(self, out: Out) -> None:
+        if self.entries >= MOST_ENTRIES and not self.blocked:
+            self.leave()
+            self._stop(out)
+            self._go_on(out)
+        else:
+            super().release(out)
+
+    def give_up(self, peer: int, out: Out) -> None:
+        """It is gone for good."""
+        self.given_up.add(peer)
+        self._forget_decisions()
+        self.on_suspect(peer, out)
+
+    def _go_on(self, out: Out) -> None:
+        super()._go_on(out)
+        holds = self.owner == self.me and self.phase == INSIDE and self.pending is None
+        if holds and not self.blocked and len(self.history) >= LONGEST_HISTORY:
+            self._stop(out)
+
+    def _forget_decisions(self) -> None:
+        others = [self.epochs[peer] for peer in range(self.n) if peer != self.me and peer not in self.given_up]
+        self.consensus.forget(min([self.epoch, *others]))
