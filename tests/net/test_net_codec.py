@@ -39,12 +39,21 @@ KINDS = [(name, kind) for name, algorithm in ALGORITHMS.items() for kind in mess
 INTEGERS = st.integers() | st.integers(0, 9) | st.integers(-(1 << 600), 1 << 600)
 
 
+PLAIN = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.text(), st.floats(allow_nan=False), INTEGERS),
+    lambda members: st.lists(members, max_size=3).map(tuple),
+    max_leaves=6,
+)
+
+
 def values_of(hint: Any) -> st.SearchStrategy[Any]:
     """Any value that an annotation allows."""
     if hint is int:
         return INTEGERS
     if hint in (bool, str, float, type(None)):
         return {bool: st.booleans(), str: st.text(), float: st.floats(allow_nan=False), type(None): st.none()}[hint]
+    if hint is Any:
+        return PLAIN
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is tuple and arguments[-1] is Ellipsis:
         return st.lists(values_of(arguments[0]), max_size=4).map(tuple)
