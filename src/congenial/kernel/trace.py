@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Any, Final, TextIO
 
 from mypy_extensions import mypyc_attr
 
@@ -81,8 +81,8 @@ class Event:
     fence: int = 0
     timer: int = -1
     choices: tuple[int, ...] = ()
-    operation: object = None
-    result: object = None
+    operation: Any = None
+    result: Any = None
 
     def as_dict(self) -> dict[str, object]:
         """The event without what does not apply to it."""
