@@ -198,8 +198,8 @@ class Chaos:
         try:
             async with made as held:
                 self.tally.entered[who] = time.monotonic()
-                await reporter.tell("enter", lock=lock, who=who, group=group, fence=held.fence, **limit)
                 try:
+                    await reporter.tell("enter", lock=lock, who=who, group=group, fence=held.fence, **limit)
                     if kind == "mutex":
                         value = await reporter.tell("read", lock=lock, who=who, fence=held.fence)
                         await asyncio.sleep(rng.uniform(0, 0.01) if rng.random() < 0.97 else 4 * PATIENCE)

@@ -21,9 +21,9 @@ from pathlib import Path
 
 from netlab import QUICK, Cable, cabled_clusters, witness_process
 
-from congenial.net.errors import LockTimeout
+from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout
 from congenial.net.locks import Cluster
-from congenial.net.witness import Reporter
+from congenial.net.witness import Outdated, Reporter
 
 GROUPS = ("red", "green", "blue")
 K = 3  # of the semaphore
@@ -34,6 +34,7 @@ class Tally:
     entries: int = 0
     cancelled: int = 0
     timeouts: int = 0
+    lost: int = 0
     violations: int = 0
     cuts: int = 0
     resent: int = 0
@@ -43,7 +44,8 @@ class Tally:
 
     def __str__(self) -> str:
         return (
-            f"{self.entries} entries, {self.cancelled} cancelled, {self.timeouts} timed out, {self.cuts} cuts, "
+            f"{self.entries} entries, {self.cancelled} cancelled, {self.timeouts} timed out, {self.lost} lost, "
+            f"{self.cuts} cuts, "
             f"{self.resent} messages sent again, {self.violations} violations, files {self.open_files[-1]}, "
             f"tasks {self.tasks[-1]}, memory {self.memory[0]} -> {self.memory[-1]} KiB"
         )
@@ -86,8 +88,10 @@ async def soak(seconds: float, nodes: int, tasks: int, locks: int, witness: Path
                 await attempt
             except asyncio.CancelledError:
                 tally.cancelled += 1
-            except LockTimeout:
+            except (LockTimeout, ClusterDegraded):
                 tally.timeouts += 1
+            except (LockLost, Outdated):  # somebody was slow, and taken for dead
+                tally.lost += 1
             await asyncio.sleep(rng.uniform(0, 0.02))
 
     async def cutter(cables: list[Cable]) -> None:

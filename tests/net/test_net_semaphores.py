@@ -159,7 +159,7 @@ def test_one_member_cannot_use_two_numbers() -> None:
                 members[0].semaphore("gpus", 4)
             with pytest.raises(ConfigError, match="at least 1"):
                 members[0].semaphore("gpus", 0)
-            with pytest.raises(ConfigError, match="too many for a cluster of 1: at most 1024"):
+            with pytest.raises(ConfigError, match="in a cluster of 1: at most 256"):
                 members[0].semaphore("slots", 1025)
 
     run(story())

@@ -130,7 +130,7 @@ def test_any_bytes_change_nothing() -> None:
         (Data(1, 0, "x", msgspec.Raw(msgspec.msgpack.encode([6, 5, 7, 0, [0, 0]]))), "cannot make sense"),
         (SeatData(1, 0, "\1x", 2, 5, 0, REQUEST), "from seat 5 to seat 0, where there are 2"),
         (SeatData(1, 0, "\1x", 2, 0, -2, REQUEST), "from seat 0 to seat -2"),
-        (SeatData(1, 0, "\1x", 5000, 0, 0, REQUEST), "too many for a cluster of 2"),
+        (SeatData(1, 0, "\1x", 5000, 0, 0, REQUEST), "in a cluster of 2: at most 512"),
         (SeatData(1, 0, "\1x", 0, 0, 0, REQUEST), "at least one process"),
         (SeatData(1, 0, "k" * 100, 2, 0, 0, REQUEST), "too long"),
         (SeatData(1, 0, "\1x", 2, 0, -1, REQUEST), "cannot make sense"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -220,6 +221,34 @@ def test_a_state_directory_of_another_cluster_is_refused(tmp_path: Path) -> None
             (tmp_path / "two" / "c").rename(tmp_path / "one" / "c")
             await one.start("c")
             await until(lambda: "another beginning" in one.up["a"].status()["links"]["c"]["refusal"])
+
+    run(story())
+
+
+def test_who_has_missed_too_much_has_to_be_restarted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("congenial.net.link.MOST_KEPT", 20)
+
+    async def story() -> None:
+        async with cabled_clusters(3, timing=QUICK) as (members, cables):
+            cables[2].down = True
+            cables[2].cut()
+            await until(lambda: members[0].status()["links"]["c"]["state"] == "away")
+            for number in range(20):
+                async with members[0].mutex(f"lock {number}", timeout=10):
+                    pass
+            assert members[0].status()["links"]["c"]["unacknowledged"] <= 20
+            cables[2].down = False
+            await until(lambda: "missed too much: restart it" in members[2].status()["links"]["a"]["refusal"])
+            async with members[1].mutex("x", timeout=10):
+                pass
+            await crash(members[2])
+            end = socket.socket()
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            end.bind(cables[2].target)
+            members[2] = Cluster("c", members[2].config, listener=end)
+            await members[2].start()
+            async with members[2].mutex("lock 3", timeout=10):
+                pass
 
     run(story())
 

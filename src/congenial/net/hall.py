@@ -35,14 +35,16 @@ if TYPE_CHECKING:
 
 ALL_SEATS: Final = -1
 MOST_SEATS: Final = 1024  # of all members together: each has a place in every token, and every seat keeps count of all
+MOST_IN_EPOCHS: Final = 256  # when a member is lost every seat tells every other one, which takes a second for so many
 
 
 class Hall:
     def __init__(self, host: Host, key: str, name: str, k: int) -> None:
-        if k * host.n > MOST_SEATS:
+        most = MOST_IN_EPOCHS if host.config.semaphore_system(1).algorithm.rejoins else MOST_SEATS
+        if k * host.n > most:
             raise ConfigError(
-                f"semaphore {name!r} lets in {k} at a time, too many for a cluster of {host.n}: "
-                f"at most {MOST_SEATS // host.n}"
+                f"semaphore {name!r} lets in {k} at a time, too many for {host.config.semaphores} in a cluster of "
+                f"{host.n}: at most {most // host.n}"
             )
         self.host = host
         self.key = key

@@ -485,6 +485,8 @@ class Host:
             if self.roster.open:
                 self._suspect(link, "restarted")  # if only for a moment
             link.forget()
+        if link.gap:
+            raise ProtocolError(f"{hello.sender!r} was away for so long that it has missed too much: restart it")
         link.refusal = ""
         return link
 

@@ -9,7 +9,8 @@ return; the caller's next frame tells the one called that its own has arrived.
 
 What a link keeps is bounded where work begins: a process whose links are full asks for no more locks until they
 have drained (`Link.full`). Messages that others caused are never held back, or two processes could wait for each
-other to drain.
+other to drain. Where work goes on without a peer that is away, it is sent little; if that becomes too much after all,
+it is dropped, and the peer is not talked to before it has been started again.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 FULL = 10_000  # messages not acknowledged, above which no new work is begun
 ACK_EVERY = 64  # messages received, or with the host's next tick
+MOST_KEPT = 200_000  # messages for a peer that is away and done without
 MOST_PATIENT = 4  # times the configured patience, after many mistakes about a peer
 HANDSHAKE = 5.0  # seconds in which a connection must say who it is
 
@@ -75,6 +77,7 @@ class Link:
         self.kept: deque[bytes] = deque()  # the frames of acked+1..sent
         self.received = 0
         self.told = 0  # of `received`, what the peer knows
+        self.gap = False  # messages were dropped that this life of the peer has not had
 
     @property
     def full(self) -> bool:
@@ -98,6 +101,10 @@ class Link:
         frame = encode_frame(data)
         self.sent += 1
         self.kept.append(frame)
+        if len(self.kept) > MOST_KEPT and self.away:
+            self.gap = True
+            self.kept.clear()
+            self.acked = self.sent
         self._write(frame)
         self.told = self.received
 

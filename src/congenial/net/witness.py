@@ -36,7 +36,7 @@ class Scene:
 
     def __init__(self) -> None:
         self.inside: dict[str, str | None] = {}  # group of each holder; None: it is alone
-        self.superseded: dict[str, int] = {}  # who have not left, but somebody came in a later era; their fences
+        self.superseded: dict[str, int] = {}  # who have yet to leave, but somebody came in a later era; their fences
         self.fences: dict[str, int] = {}  # of those inside
         self.supersessions: list[str] = []
         self.refused = 0
@@ -52,6 +52,7 @@ class Scene:
         """Record an entry; what is wrong with it, or nothing."""
         if fence and fence >> FENCE_BITS < self.fence >> FENCE_BITS:
             self.refused += 1
+            self.superseded[who] = fence
             return OUTDATED
         for early in [early for early in self.inside if self.fences[early] >> FENCE_BITS < fence >> FENCE_BITS]:
             del self.inside[early]
