@@ -287,9 +287,19 @@ class Chaos:
             assert time.monotonic() < deadline, f"{name} does not start again"
             await asyncio.sleep(0.02)
         if forgets:
-            await asyncio.sleep(SLACK)  # until it has asked the others
-            self.forgetful -= 1
+            asyncio.get_running_loop().create_task(self._remember(name))
         return ""
+
+    async def _remember(self, name: str) -> None:
+        """Until it has been reminded by all others and votes again, nobody else had better forget."""
+        while True:
+            with contextlib.suppress(ClusterDegraded):
+                async with Client(self.machines.socket(name)) as client:
+                    told = (await client.status_of_all())[name]
+                    if told is not None and told["past"] != "forgetful" and not told["abstains"]:
+                        self.forgetful -= 1
+                        return
+            await asyncio.sleep(0.2)
 
     async def _stop(self, name: str, seconds: float) -> str:
         self.machines.signal(name, signal.SIGSTOP)

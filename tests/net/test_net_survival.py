@@ -57,6 +57,10 @@ class Town:
         for name in names:
             await crash(self.up.pop(name))
 
+    def is_whole(self, name: str) -> bool:
+        """It has been reminded of everything, and has its vote again everywhere."""
+        return self.past(name) == "recovered" and self.up[name].status()["abstains"] == 0
+
     def past(self, name: str) -> str:
         return str(self.up[name].status()["past"])
 
@@ -135,7 +139,7 @@ def test_who_was_killed_comes_back(remembers: bool, tmp_path: Path) -> None:
                     async with made.up["a"].mutex("x", timeout=10) as held:
                         last = held.fence
                 await made.start("c")
-                assert made.past("c") == ("recovered" if remembers else "forgetful")
+                assert made.past("c") == "recovered" or not remembers
                 for name in "cab":
                     async with made.up[name].mutex("x", timeout=10) as held:
                         assert held.fence > last
@@ -187,26 +191,50 @@ def test_if_too_many_have_lost_their_memory_nothing_is_granted() -> None:
     run(story())
 
 
-def test_a_directory_of_a_second_life_does_not_make_up_for_the_first(tmp_path: Path) -> None:
-    """Forgetful once, forgetful for good: what was promised in the life that is lost is not in the new directory."""
+def test_who_has_forgotten_is_reminded(tmp_path: Path) -> None:
+    """Forgetful for as long as somebody has not told which locks there are, also over restarts; then no more."""
 
     async def story() -> None:
         async with town(3, tmp_path) as made:
-            async with made.up["c"].mutex("x", timeout=10):
+            async with made.up["c"].mutex("x", timeout=10), made.up["a"].mutex("z", timeout=10):
                 pass
-            await made.kill("c")
+            async with made.up["a"].semaphore("gpus", 2, timeout=10):
+                pass
+            await made.kill("b", "c")
             for path in (tmp_path / "c").iterdir():
                 path.unlink()
-            await made.start("c")
-            assert made.past("c") == "forgetful"
-            async with made.up["c"].mutex("x", timeout=10):
-                pass
-            await made.kill("c")
-            await made.start("c")
-            assert made.past("c") == "forgetful"
+            for _ in range(2):
+                await made.start("c")
+                await until(lambda: made.up["c"].status()["links"]["a"]["state"] == "up")
+                await asyncio.sleep(0.05)
+                assert made.past("c") == "forgetful"
+                await made.kill("c")
+            await made.start("b", "c")
+            await until(lambda: made.past("c") == "recovered")
+            assert {"x", "z"} <= set(made.up["c"]._host.doors)
+            assert set(made.up["c"]._host.halls) == {"\1gpus"}
             for name in ("x", "y"):
                 async with made.up["c"].mutex(name, timeout=10):
                     pass
+
+    run(story())
+
+
+def test_one_after_the_other_may_lose_its_memory() -> None:
+    async def story() -> None:
+        async with town(3) as made:
+            last = 0
+            for round, name in enumerate("abcab"):
+                held = await made.up[name].mutex("x", timeout=10).acquire()
+                assert held.fence > last
+                last = held.fence
+                await made.kill(name)
+                await made.start(name)
+                await until(lambda name=name: made.is_whole(name))
+                for member in made.up.values():
+                    for lock in (member.mutex(f"new {round}", timeout=10), member.semaphore("gpus", 2, timeout=10)):
+                        async with lock:
+                            pass
 
     run(story())
 

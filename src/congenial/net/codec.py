@@ -116,6 +116,17 @@ class Seats(Frame, tag=10):
     k: int
 
 
+class Remind(Frame, tag=11):
+    """The sender has lost its memory. Which locks are there?"""
+
+
+class Known(Frame, tag=12):
+    """The locks that the sender knows, and those of semaphores with how many they let in (0: no semaphore)."""
+
+    locks: tuple[tuple[str, int], ...]
+    last: bool  # there are no more
+
+
 class Bye(Frame, tag=8):
     """The last frame before the sender closes the connection, and why."""
 
@@ -191,7 +202,9 @@ class Vocabulary:
             self.by_wire[form.narrow] = (form, form.load_narrow)
             self.by_wire[form.wide] = (form, form.load_wide)
         body: Any = Union[tuple(self.by_wire)]  # noqa: UP007 (made at run time)
-        frames: Any = Hello | View | Data[body] | SeatData[body] | Ack | Nudge | Seats | Query | Report | Bye
+        frames: Any = (
+            Hello | View | Data[body] | SeatData[body] | Ack | Nudge | Seats | Query | Report | Remind | Known | Bye
+        )
         self._decode: Callable[[bytes | memoryview], Frame] = msgspec.msgpack.Decoder(frames).decode
         self._decode_body: Callable[[msgspec.Raw], msgspec.Struct] = msgspec.msgpack.Decoder(body).decode
         story = [

@@ -22,7 +22,20 @@ from congenial.kernel.node import Node
 from congenial.kernel.out import EVERYONE, Outbox
 from congenial.kernel.state import durable_state, restore_durable
 from congenial.net import link as link_module
-from congenial.net.codec import Bye, Frame, Hello, Nudge, Query, Report, SeatData, Seats, View, Vocabulary
+from congenial.net.codec import (
+    Bye,
+    Frame,
+    Hello,
+    Known,
+    Nudge,
+    Query,
+    Remind,
+    Report,
+    SeatData,
+    Seats,
+    View,
+    Vocabulary,
+)
 from congenial.net.config import ClusterConfig, address
 from congenial.net.door import ALONE, LAST_NUDGE, Door, Want
 from congenial.net.errors import ClusterDegraded, ProtocolError
@@ -34,8 +47,10 @@ from congenial.net.names import LONGEST_KEY, first_holder, is_guarded, shown
 from congenial.net.replica import Replicated
 from congenial.net.roster import FENCE_BITS, FORGETFUL, ORIGINAL, RECOVERED, Roster, new_incarnation
 from congenial.net.storage import DirectoryStorage, Storage
+from congenial.transform.epochs import Epochs
 
 MOST_STRANGERS = 64  # connections that have not said yet who they are
+REMINDED = 1000  # locks that are told of at a time
 LINGER = 1.0  # seconds in which the last messages may be acknowledged when leaving
 BUCKETS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of waiting times, in seconds
 
@@ -63,6 +78,7 @@ class Host:
 
         self.rejoins = self.system.algorithm.rejoins and semaphores.algorithm.rejoins  # who was restarted may come back
         self.roster = self._roster()
+        self.unreminded = {peer for peer in range(self.n) if peer != self.me}  # who have not told which locks they know
         self.fence_base = 0
         self.crowded = False  # a link is full
         self.serving = False  # the cluster is open, and the links have room: locks may be asked for
@@ -428,11 +444,12 @@ class Host:
         roster = self.roster
         self.fence_base = roster.birth << FENCE_BITS
         if self.rejoins:
-            self.storage.save("founded", (self.members, roster.founded, roster.past))
+            self._save_founded()
         self.opened.set()
         log(logging.INFO, "cluster.open", node=self.name, members=",".join(self.members), past=roster.past)
         for link in self.links:
             link.post(View(roster.founded, True))
+            self._ask_to_be_reminded(link)
         for door in self.all_doors():
             self._bring_up(door)
         self.flush()
@@ -506,6 +523,46 @@ class Host:
             link.post(View(self.roster.view, False))
         for hall in self.halls.values():
             link.post(Seats(hall.key, hall.k))
+        self._ask_to_be_reminded(link)
+
+    def _ask_to_be_reminded(self, link: Link) -> None:
+        if self.opened.is_set() and self.roster.past == FORGETFUL and link.peer in self.unreminded:
+            link.post(Remind())
+
+    def _remind(self, link: Link) -> None:
+        """Tell which locks there are, in use or on disk."""
+        known = {(key, 0) for key in self.doors} | {(key, hall.k) for key, hall in self.halls.items()}
+        for stored in self.storage.stored():
+            kind, _, key = stored.partition(" ")
+            if kind == "lock":
+                known.add((key, 0))
+            elif kind == "seat":
+                _, _, k, key = key.split(" ", 3)
+                known.add((key, int(k)))
+        locks = sorted(known)
+        for start in range(0, len(locks) + 1, REMINDED):
+            link.post(Known(tuple(locks[start : start + REMINDED]), start + REMINDED > len(locks)))
+
+    def _on_known(self, link: Link, frame: Known) -> None:
+        if not self.opened.is_set() or self.roster.past != FORGETFUL:
+            return
+        for key, k in frame.locks:
+            if len(key) > LONGEST_KEY:
+                raise ProtocolError(f"a lock's key of {len(key)} characters is too long")
+            if k == 0 and key not in self.doors:
+                self._make_door(key, shown(key))
+            elif k and key not in self.halls:
+                self._make_hall(key, shown(key[1:]), k)
+        if frame.last:
+            self.unreminded.discard(link.peer)
+            if not self.unreminded:
+                self.roster.past = RECOVERED
+                self._save_founded()
+                log(logging.INFO, "node.reminded", node=self.name, locks=len(self.all_doors()))
+        self.flush()
+
+    def _save_founded(self) -> None:
+        self.storage.save("founded", (self.members, self.roster.founded, self.roster.past))
 
     def met(self, link: Link) -> None:
         """The peer and we know each other."""
@@ -541,6 +598,10 @@ class Host:
                 self.told_k[frame.lock] = (link.name, frame.k)
             elif hall is not None:
                 hall.hear_k(link.name, frame.k)
+        elif isinstance(frame, Remind):
+            self._remind(link)
+        elif isinstance(frame, Known):
+            self._on_known(link, frame)
         elif isinstance(frame, Query):
             link.post(Report(frame.number, json.dumps(self.status()).encode()))
         elif isinstance(frame, Report):
@@ -656,6 +717,7 @@ class Host:
             "algorithm": self.system.name,
             "open": self.roster.open,
             "past": self.roster.past,
+            "abstains": self.abstentions(),
             "links": {
                 link.name: {
                     "state": "away" if link.away else "up" if link.connection is not None else "down",
@@ -677,6 +739,13 @@ class Host:
             "waits": sum(self.waits),
             "waits_total": round(self.waits_total, 6),
         }
+
+    def abstentions(self) -> int:
+        """In how many locks this process has no vote yet, since it has lost its memory."""
+        nodes = [door.node for door in self.doors.values()]
+        for hall in self.halls.values():
+            nodes += hall.nodes
+        return sum([isinstance(node, Epochs) and node.abstains() for node in nodes])
 
     def messages_sent(self) -> dict[str, int]:
         """By the name of their kind."""

@@ -19,7 +19,9 @@ They also tell a process what it is itself:
 
 - *original*, if its incarnation is among them;
 - *recovered*, if it has read them from its disk: what it has saved is all that it had promised;
-- *forgetful*, if it has them from others: it may have promised anything. That, too, is kept on disk: it never ends.
+- *forgetful*, if it has them from others: it may have promised anything, in any lock, even after another restart. That
+  ends when all others have told it which locks they know. Of a lock that none of them knows nobody can hold it to what
+  it had promised: from then on it is like one that has recovered, and had nothing to save.
 """
 
 from __future__ import annotations

@@ -38,6 +38,9 @@ class Storage:
     def load(self, key: str) -> object | None:
         return None
 
+    def stored(self) -> list[str]:
+        return []
+
     def save(self, key: str, value: object) -> None:
         """Keep a value; it may be gone if the machine stops before `sync` has returned."""
 
@@ -85,6 +88,9 @@ class DirectoryStorage(Storage):
         except Exception as error:  # it was written by another version of the program
             raise self._damaged(f"{key!r} cannot be read: {error}") from error
         return value
+
+    def stored(self) -> list[str]:
+        return list(self.values)
 
     def save(self, key: str, value: object) -> None:
         body = pickle.dumps((key, value))

@@ -212,6 +212,10 @@ class Epochs(Instances):
             self.consensus.propose(epoch, self._trusted(), out)
             self._look(out)
 
+    def abstains(self) -> bool:
+        """Must it not vote on the next epoch, since it has lost its memory?"""
+        return not self._may_vote(self.instance + 1)
+
     def _may_vote(self, epoch: int) -> bool:
         return epoch >= self.votes_from
 
