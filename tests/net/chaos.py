@@ -131,6 +131,7 @@ class Chaos:
         self.tally = Tally()
         self.hit: set[str] = set()  # nodes in trouble
         self.forgetful = 0  # how many have just lost their memory
+        self.reminding: asyncio.Task[None] | None = None
         self.takeovers = 0
         self.end = 0.0
 
@@ -143,6 +144,8 @@ class Chaos:
             programs = [self._program(name, number) for name in NODES for number in range(3)]
             await asyncio.gather(*programs, self._mischief())
             await self._all_is_well()
+            if self.reminding is not None:
+                await asyncio.wait_for(self.reminding, 60)
             verdict = await reporter.verdict()
         tally = self.tally
         tally.violations += verdict["violations"]
@@ -287,7 +290,7 @@ class Chaos:
             assert time.monotonic() < deadline, f"{name} does not start again"
             await asyncio.sleep(0.02)
         if forgets:
-            asyncio.get_running_loop().create_task(self._remember(name))
+            self.reminding = asyncio.create_task(self._remember(name))
         return ""
 
     async def _remember(self, name: str) -> None:
