@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from congenial.algorithms.weak.wme1 import WME1, Placed, Request, Verdict
+from congenial.algorithms.weak.wme1 import WME1, Granted, Placed, PlacedMessage, Request, Verdict
 from congenial.algorithms.weak.wme2 import WME2
 from congenial.kernel.node import IDLE, WAITING
 from congenial.kernel.out import Out
@@ -76,7 +76,16 @@ class SameNumber(WME1):
             super()._settle(out)
 
 
-class StaysInTheQueue(WME1):
+class EntersWithEveryGrant(WME1):
+    """Figure 1, "if (curOwner=myself) state=CS IDLE; crit": whether the stub still wants to or not."""
+
+    def _take(self, msg: PlacedMessage, out: Out) -> None:
+        if isinstance(msg, Granted) and msg.owner == self.me and self.phase == IDLE:
+            self._enter(out)
+        super()._take(msg, out)
+
+
+class StaysInTheQueue(EntersWithEveryGrant):
     """Figures 1 and 2: a request reaches its sender's queue, too, and the new owner's is left in everybody's."""
 
     def _ask(self, out: Out) -> None:

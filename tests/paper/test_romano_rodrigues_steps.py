@@ -75,6 +75,17 @@ def test_the_requesting_stub_enters_with_its_grant() -> None:
     assert receive(asker, 0, Granted(0, 1, 2, 1, 4)) == ["enters"]
 
 
+def test_who_does_not_want_its_grant_any_more_keeps_the_token_or_passes_it_on() -> None:
+    """The end of an epoch can undo a grant that has been used (docs/errata.md)."""
+    idle = node(WME1, 2, 3)
+    assert receive(idle, 0, Granted(0, 1, 2, 1, 4)) == []
+    assert request(idle) == ["enters"]
+    other = node(WME1, 2, 3)
+    receive(other, 1, Request(0, 1))
+    (passed,) = told(other, 0, Granted(0, 1, 2, 1, 4)).sent
+    assert passed[1] == Granted(0, 2, 1, 1, 4)
+
+
 def test_on_exit_the_token_goes_to_the_first_in_the_queue_or_stays() -> None:
     """ "... the token is, respectively, either transferred ... to the stub whose request is first in queue, or locally
     retained." """

@@ -17,7 +17,8 @@ not come, of a later place or epoch, waits. Messages to oneself take no time; an
 Changed (docs/errata.md): acknowledgements are counted for each place; after an epoch what has not been *executed* is,
 and an operation of one's own among it is answered wherever it stands; who held the token, idle, lets go of it, or
 passes it on to those who wait; the new owner's own request leaves the queue; who must ask again does so with a new
-number. Our own choice: of equally advanced reports a suspecter's is preferred, and the token does not go to one that
+number; who is granted what it does not want any more, since the end of an epoch has undone its first grant, passes the
+token on. Our own choice: of equally advanced reports a suspecter's is preferred, and the token does not go to one that
 is suspected, which would end the next epoch at once. A fence is the epoch, in its high bits, and the entries since
 its beginning.
 """
@@ -245,7 +246,10 @@ class WME1(WeakNode):
             self.requests = [waiting for waiting in self.requests if waiting != (msg.owner, msg.number)]
             if self.owner == self.me:
                 self.entries = msg.entries
-                self._enter(out)
+                if self.phase == WAITING:
+                    self._enter(out)
+                else:  # we have had it already, by a grant that the end of an epoch has undone
+                    self._pass_on(out)
         elif isinstance(msg, Invoke):
             self.history.append((self.place, msg.issuer, msg.number, msg.operation))
             self.acked[self.me] = self.place
