@@ -171,7 +171,7 @@ def test_members_crash_amid_operations(seed: int) -> None:
         async with clusters(5) as members:
             firm = Firm(members)
             tasks = {
-                member.name: [asyncio.create_task(firm.work(member.name, 400, rng)) for _ in range(2)]
+                member.name: [asyncio.create_task(firm.work(member.name, 10**6, rng)) for _ in range(2)]
                 for member in members
             }
             for victim in rng.sample(members, 2):
