@@ -44,7 +44,7 @@ def groups_for(algorithm: type[Node]) -> int:
 def test_algorithms_get_the_same_verdict_and_the_same_costs(name: str, order: str) -> None:
     algorithm = ALGORITHMS[name]
     groups = groups_for(algorithm)
-    small = groups == 1 and check(name, nodes=3, requests=1, order=order, reduce=False, limit=6_000).complete
+    small = groups == 1 and check(name, nodes=3, requests=1, order=order, reduce=False, limit=3_000).complete
     nodes = 3 if small else 2
     full, reduced = both(algorithm, nodes=nodes, requests=1, groups=groups, order=order)
     assert full.ok == reduced.ok
