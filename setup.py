@@ -14,17 +14,17 @@ from textwrap import shorten
 from setuptools import setup
 from setuptools.command.build_ext import build_ext
 
-COMPILED = ("kernel", "problems", "parts", "algorithms", "transform", "sim", "check")
+COMPILED = ("kernel", "problems", "parts", "algorithms", "transform", "systems", "sim", "checker")
 INTERPRETED = (  # run once per run, not per event
     "sim/scenario.py",
     "sim/result.py",
     "sim/simulate.py",
     "sim/detection.py",
     "sim/hops.py",
-    "check/check.py",
-    "check/cases.py",
-    "check/fuzz.py",
-    "check/replay.py",
+    "checker/check.py",
+    "checker/cases.py",
+    "checker/fuzz.py",
+    "checker/replay.py",
 )
 NOTICE = "congenial: not compiled ({}); the package works, but simulates and checks several times slower"
 

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from resource import RUSAGE_SELF, getrusage
 
-from congenial.check.check import check
+from congenial.checker.check import check
 
 ROUNDS = 5
 

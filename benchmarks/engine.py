@@ -131,9 +131,9 @@ def rounds(n: int, deliveries: int) -> int:
 
 def algorithm_run(name: str, n: int, deliveries: int) -> Timing:
     """About so many deliveries of an algorithm in the catalogue, under the usual load (groups: 50, 20% of them hot)."""
-    from congenial.algorithms.catalogue import ALGORITHMS
     from congenial.problems.group import GROUP
     from congenial.sim.scenario import Scenario
+    from congenial.systems.catalogue import ALGORITHMS
 
     load = {"groups": 50, "skew": "20/80"} if ALGORITHMS[name].spec.problem is GROUP else {}
     trial = Scenario(name, nodes=n, requests=1, **load).engine(seed=1)
@@ -163,7 +163,7 @@ def broadcast_rows() -> dict[str, Row]:
 
 
 def algorithm_rows() -> dict[str, Row]:
-    from congenial.algorithms.catalogue import ALGORITHMS
+    from congenial.systems.catalogue import ALGORITHMS
 
     rows: dict[str, Row] = {
         f"{name}, n = 100": lambda name=name: algorithm_run(name, 100, 3_000_000) for name in ALGORITHMS

@@ -15,10 +15,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from congenial.algorithms.catalogue import find_algorithm
-from congenial.algorithms.system import System
 from congenial.kernel.state import durable_state
 from congenial.net.storage import DirectoryStorage
+from congenial.systems.catalogue import find_algorithm
+from congenial.systems.system import System
 
 ROUNDS = 300
 LOCKS = 100

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from congenial.algorithms.catalogue import find_algorithm
 from congenial.kernel.message import Message
 from congenial.kernel.out import Out
+from congenial.systems.catalogue import find_algorithm
 from congenial.transform.instances import Inside
 
 Restarted: Any = find_algorithm("token-gme+restart")

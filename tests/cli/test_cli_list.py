@@ -11,8 +11,8 @@ import pytest
 from shell import Run
 
 from congenial import __version__
-from congenial.algorithms.catalogue import ALGORITHMS, TRANSFORMS
 from congenial.cli import SUBCOMMANDS
+from congenial.systems.catalogue import ALGORITHMS, TRANSFORMS
 
 
 def test_every_algorithm_is_listed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,9 @@ import pytest
 from shell import Run
 
 from congenial.cli import sim
-from congenial.kernel.trace import read_trace
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
+from congenial.trace_files import read_trace
 
 PROMISED = (
     "algorithm", "nodes", "requests", "entries", "messages", "messages_per_entry", "messages_by_kind",

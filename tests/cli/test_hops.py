@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from congenial.algorithms.catalogue import ALGORITHMS, SOUND
-from congenial.algorithms.system import System
 from congenial.sim.hops import Spread, measure_hops
+from congenial.systems.catalogue import ALGORITHMS, SOUND
+from congenial.systems.system import System
 
 
 @pytest.mark.parametrize("name", list(SOUND))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from congenial.algorithms.catalogue import SOUND
+from congenial.systems.catalogue import SOUND
 from congenial.testing import Case, conformance
 
 CASES = [pytest.param(case, id=f"{name}: {case}") for name in SOUND for case in conformance(name, states=3000, runs=12)]

@@ -9,10 +9,10 @@ import sys
 
 import pytest
 
-from congenial.algorithms.catalogue import ALGORITHMS, SOUND
-from congenial.check.check import check
+from congenial.checker.check import check
 from congenial.kernel.errors import ConfigError
 from congenial.net.config import ClusterConfig
+from congenial.systems.catalogue import ALGORITHMS, SOUND
 from congenial.testing import conformance
 
 FLAWED = [name for name in ALGORITHMS if name not in SOUND]

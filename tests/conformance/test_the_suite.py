@@ -12,7 +12,7 @@ from congenial.algorithms.group.ra1 import RA1
 from congenial.algorithms.group.token_gme import TokenGME
 from congenial.algorithms.permission.ricart_agrawala import RicartAgrawala
 from congenial.algorithms.token.suzuki_kasami import Request, SuzukiKasami
-from congenial.check.check import check
+from congenial.checker.check import check
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message
 from congenial.kernel.node import INSIDE, WAITING, Node

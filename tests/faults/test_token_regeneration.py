@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from congenial.check.check import check
-from congenial.check.fuzz import fuzz
+from congenial.checker.check import check
+from congenial.checker.fuzz import fuzz
 from congenial.sim.simulate import simulate
 
 MS, NLM = "mishra-srimani", "nishio-li-manning"

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import pytest
 
 from congenial.algorithms.permission.agrawal_el_abbadi import AgrawalElAbbadi
-from congenial.check.check import CheckResult, check
-from congenial.check.fuzz import fuzz
+from congenial.checker.check import CheckResult, check
+from congenial.checker.fuzz import fuzz
 from congenial.sim.simulate import simulate
 
 NAME = "agrawal-el-abbadi"

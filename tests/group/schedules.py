@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from random import Random
 
-from congenial.algorithms.catalogue import ALGORITHMS
-from congenial.algorithms.system import System
 from congenial.kernel.message import Message
 from congenial.kernel.node import IDLE, INSIDE, WAITING, Node
 from congenial.kernel.out import EVERYONE, Outbox
 from congenial.kernel.problem import Groups, Occupancy
+from congenial.systems.catalogue import ALGORITHMS
+from congenial.systems.system import System
 
 
 class Run:

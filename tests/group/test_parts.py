@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from congenial.algorithms.catalogue import ALGORITHMS
-from congenial.algorithms.system import System
 from congenial.kernel.errors import ConfigError
 from congenial.parts.selection import SELECTIONS, fifo, priorities, priority, select_group
 from congenial.parts.vectors import Vector
+from congenial.systems.catalogue import ALGORITHMS
+from congenial.systems.system import System
 
 
 def test_priority_is_size_plus_ages() -> None:

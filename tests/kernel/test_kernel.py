@@ -17,12 +17,13 @@ from congenial.kernel.node import Node
 from congenial.kernel.out import EVERYONE, Outbox
 from congenial.kernel.problem import Occupancy
 from congenial.kernel.spec import Law
-from congenial.kernel.trace import KINDS, Event, Trace, TraceFile, message_event, read_trace
+from congenial.kernel.trace import KINDS, Event, Trace, message_event
 from congenial.problems.group import GROUP
 from congenial.problems.kmutex import KMUTEX, build_k
 from congenial.problems.mutex import MUTEX
 from congenial.sim.engine import SimulationFailed
 from congenial.sim.scenario import Scenario
+from congenial.trace_files import TraceFile, read_trace
 
 
 @dataclass(frozen=True)

@@ -21,25 +21,26 @@ from nested import (
 )
 
 from congenial.algorithms.permission.ricart_agrawala import Reply, Request, RicartAgrawala
-from congenial.algorithms.system import System
 from congenial.algorithms.token.raymond_tree import RaymondTree
 from congenial.algorithms.token.suzuki_kasami import Privilege, SuzukiKasami
-from congenial.check.check import check
-from congenial.check.fuzz import fuzz
-from congenial.check.replay import replay, write_trace
-from congenial.check.stepper import Action, Stepper
+from congenial.checker.check import check
+from congenial.checker.fuzz import fuzz
+from congenial.checker.replay import replay, write_trace
+from congenial.checker.stepper import Action, Stepper
 from congenial.kernel import trace as tr
 from congenial.kernel.errors import ContractError, UnexpectedMessage
 from congenial.kernel.message import Message, integers
 from congenial.kernel.node import Node
 from congenial.kernel.out import Outbox
 from congenial.kernel.state import copy_of, durable_state, node_from, restore_durable, state_of
-from congenial.kernel.trace import SEND, Event, TraceFile, message_event, read_trace
+from congenial.kernel.trace import SEND, Event, message_event
 from congenial.net.codec import Data, FrameReader, Vocabulary, encode_frame, message_kinds
 from congenial.net.errors import ProtocolError
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
+from congenial.systems.system import System
 from congenial.testing import conformance
+from congenial.trace_files import TraceFile, read_trace
 
 WRAPPED = [(TaggedSuzukiKasami, SuzukiKasami), (TaggedRicartAgrawala, RicartAgrawala), (TaggedAny, SuzukiKasami)]
 

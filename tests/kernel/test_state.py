@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from congenial.algorithms.catalogue import ALGORITHMS
 from congenial.algorithms.permission.ricart_agrawala import RicartAgrawala
-from congenial.algorithms.system import System
 from congenial.algorithms.token.suzuki_kasami import Privilege, SuzukiKasami
 from congenial.kernel.errors import ContractError
 from congenial.kernel.message import Message
@@ -29,6 +27,8 @@ from congenial.kernel.state import (
 )
 from congenial.kernel.trace import Trace
 from congenial.sim.scenario import Scenario
+from congenial.systems.catalogue import ALGORITHMS
+from congenial.systems.system import System
 
 SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=5), st.floats(allow_nan=False))
 PLAIN = st.recursive(

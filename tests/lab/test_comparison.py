@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from standin import recorded
 
-from congenial.algorithms.catalogue import ALGORITHMS
 from congenial.cli import main
 from congenial.lab import papers
 from congenial.lab.claims import Claim
@@ -21,6 +20,7 @@ from congenial.lab.papers.comparison import CONTESTS, FAMILIES, FINDINGS
 from congenial.lab.papers.paper import Contest, Paper
 from congenial.lab.sweep import METRICS, Sweep
 from congenial.lab.tables import Outcome
+from congenial.systems.catalogue import ALGORITHMS
 
 MESSAGES, THROUGHPUT = "messages_per_entry", "throughput"
 NAMES = ("token-gme", "ra1", "ra2", "naimi-trehel")

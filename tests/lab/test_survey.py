@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from standin import made_up
 
-from congenial.algorithms.catalogue import ALGORITHMS
 from congenial.cli import main
 from congenial.lab import papers
 from congenial.lab.claims import Costs, Grows
@@ -18,6 +17,7 @@ from congenial.lab.papers.paper import COST, Chart, Paper, Table
 from congenial.lab.papers.survey import SCALING, SURVEY, curves, growing, row
 from congenial.lab.replication import Value
 from congenial.lab.sweep import Sweep
+from congenial.systems.catalogue import ALGORITHMS
 
 GOLDEN = Path(__file__).with_name("survey_claims.json")
 TABLES = [exhibit for exhibit in SURVEY.exhibits if isinstance(exhibit, Table)]

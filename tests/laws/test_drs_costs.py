@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from congenial.algorithms.catalogue import ALGORITHMS
-from congenial.algorithms.system import System
 from congenial.kernel.trace import Event, Trace
 from congenial.sim.hops import measure_hops
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
+from congenial.systems.catalogue import ALGORITHMS
+from congenial.systems.system import System
 
 FORMS = ("drs-gme", "drs-gme-faults", "drs-gme-extended")
 LOADS: dict[str, dict[str, Any]] = {

@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from congenial.algorithms.catalogue import ALGORITHMS
-from congenial.algorithms.system import System
-from congenial.check.check import check
+from congenial.checker.check import check
 from congenial.kernel.out import Outbox
 from congenial.kernel.trace import Event, Trace
 from congenial.parts.quorums.surficial import Surficial
@@ -17,6 +15,8 @@ from congenial.sim.hops import measure_hops
 from congenial.sim.result import Result
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
+from congenial.systems.catalogue import ALGORITHMS
+from congenial.systems.system import System
 
 ALL = ("maekawa-m", "maekawa-s", "toyomura")
 LOADS: dict[str, dict[str, Any]] = {

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from congenial.algorithms.catalogue import ALGORITHMS
 from congenial.algorithms.permission import maekawa, ricart_agrawala
-from congenial.algorithms.system import System
 from congenial.algorithms.token import raymond_tree, suzuki_kasami, suzuki_kasami_bounded
 from congenial.kernel.errors import ContractError, UnexpectedMessage
 from congenial.kernel.message import Message
 from congenial.kernel.node import Node
 from congenial.kernel.out import Outbox
 from congenial.kernel.state import state_of
+from congenial.systems.catalogue import ALGORITHMS
+from congenial.systems.system import System
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from congenial.algorithms.catalogue import ALGORITHMS
 from congenial.algorithms.kmutex.kakugawa import Kakugawa, Kept
-from congenial.algorithms.system import System
-from congenial.check.stepper import Action, Stepper
+from congenial.checker.stepper import Action, Stepper
 from congenial.kernel.message import Message
 from congenial.kernel.node import Node
 from congenial.kernel.out import Out, Outbox
 from congenial.kernel.trace import Event, Trace
-from congenial.parts.streams import stream
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
+from congenial.systems.catalogue import ALGORITHMS
+from congenial.systems.streams import stream
+from congenial.systems.system import System
 
 K_ALGORITHMS = ["raymond-k", "srimani-reddy", "kakugawa"]
 LOADS: dict[str, dict[str, Any]] = {

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from congenial.algorithms.catalogue import ALGORITHMS, SOUND
-from congenial.algorithms.system import System
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message
 from congenial.kernel.out import Outbox
@@ -19,6 +17,8 @@ from congenial.parts.trees import TREES
 from congenial.sim.result import Result
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
+from congenial.systems.catalogue import ALGORITHMS, SOUND
+from congenial.systems.system import System
 
 LOADS: dict[str, dict[str, Any]] = {
     "light": {"think": 500, "hold": 1, "requests": 8},

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from congenial.algorithms.catalogue import ALGORITHMS
-from congenial.algorithms.system import System
 from congenial.kernel.out import Outbox
 from congenial.kernel.trace import Event, Trace
 from congenial.parts.graphs import build_graph
-from congenial.parts.streams import stream
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
+from congenial.systems.catalogue import ALGORITHMS
+from congenial.systems.streams import stream
+from congenial.systems.system import System
 
 LOADS: dict[str, dict[str, Any]] = {
     "light": {"think": 500, "hold": 1, "requests": 4},

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from congenial.algorithms.catalogue import ALGORITHMS
-from congenial.algorithms.system import System
-from congenial.check.check import check
-from congenial.check.stepper import Action, Stepper
+from congenial.checker.check import check
+from congenial.checker.stepper import Action, Stepper
 from congenial.kernel import trace as tr
 from congenial.parts.quorums.information import build_information
 from congenial.sim.result import Result
 from congenial.sim.simulate import simulate
+from congenial.systems.catalogue import ALGORITHMS
+from congenial.systems.system import System
 
 LOADS: dict[str, dict[str, Any]] = {
     "light": {"think": 500, "hold": 1, "requests": 6},

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from congenial.algorithms.catalogue import ALGORITHMS
-from congenial.algorithms.system import System
 from congenial.kernel.errors import ConfigError
 from congenial.sim.simulate import simulate
+from congenial.systems.catalogue import ALGORITHMS
+from congenial.systems.system import System
 
 DESCENDANTS = ("mishra-srimani", "nishio-li-manning")
 LOADS: dict[str, dict[str, Any]] = {

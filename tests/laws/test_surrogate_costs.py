@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from congenial.algorithms.catalogue import ALGORITHMS
 from congenial.algorithms.group import surrogate_quorum
 from congenial.algorithms.group.surrogate import Locked, Surrogate
 from congenial.algorithms.group.surrogate_a import SurrogateA
 from congenial.algorithms.group.surrogate_b import SurrogateB
-from congenial.algorithms.system import System
-from congenial.check.check import check
-from congenial.check.fuzz import fuzz
+from congenial.checker.check import check
+from congenial.checker.fuzz import fuzz
 from congenial.kernel.node import Node
 from congenial.kernel.out import Out
 from congenial.kernel.trace import Event, Trace
 from congenial.sim.hops import measure_hops
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
+from congenial.systems.catalogue import ALGORITHMS
+from congenial.systems.system import System
 
 STAGES = ("surrogate-a", "surrogate-b", "surrogate")
 FORMS = (*STAGES, "surrogate-concurrent", "surrogate-types")  # over quorums

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from congenial.algorithms.catalogue import ALGORITHMS
-from congenial.algorithms.system import System
 from congenial.kernel.trace import Event, Trace
 from congenial.parts.trees import TREES
 from congenial.sim.result import Result
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
+from congenial.systems.catalogue import ALGORITHMS
+from congenial.systems.system import System
 
 LOADS: dict[str, dict[str, Any]] = {
     "light": {"think": 500, "hold": 1, "requests": 5},

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from mutant import MUTANTS, Mutant
 
-from congenial.algorithms.catalogue import ALGORITHMS, SOUND
-from congenial.check.check import check
+from congenial.checker.check import check
+from congenial.systems.catalogue import ALGORITHMS, SOUND
 
 # states after which every mutant is dead, reduced or not, and to which originals are explored here
 LIMITS = {True: 10_000, False: 40_000}

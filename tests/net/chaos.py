@@ -30,7 +30,7 @@ from racks import Rack
 from congenial.net.config import free_addresses
 from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld
 from congenial.net.service import Client
-from congenial.net.witness import Outdated, Reporter
+from congenial.testing.witness import Outdated, Reporter
 
 NODES = "abcde"
 LOCKS = 3  # mutexes, and as many locks with groups

@@ -86,7 +86,7 @@ def answers(path: Path) -> bool:
 def witness_process(folder: Path) -> Iterator[Path]:
     """A witness in a process of its own."""
     path = folder / "witness.sock"
-    process = subprocess.Popen([sys.executable, "-m", "congenial.net.witness", str(path)])
+    process = subprocess.Popen([sys.executable, "-m", "congenial.testing.witness", str(path)])
     try:
         deadline = time.monotonic() + 20
         while not answers(path):

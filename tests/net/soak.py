@@ -23,7 +23,7 @@ from netlab import QUICK, Cable, cabled_clusters, witness_process
 
 from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout
 from congenial.net.locks import Cluster
-from congenial.net.witness import Outdated, Reporter
+from congenial.testing.witness import Outdated, Reporter
 
 GROUPS = ("red", "green", "blue")
 K = 3  # of the semaphore

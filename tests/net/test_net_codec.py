@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from congenial.algorithms.catalogue import ALGORITHMS
 from congenial.algorithms.group.token_gme import Request
 from congenial.kernel.message import Message
 from congenial.net.codec import (
@@ -32,6 +31,7 @@ from congenial.net.codec import (
     message_kinds,
 )
 from congenial.net.errors import ProtocolError
+from congenial.systems.catalogue import ALGORITHMS
 
 VOCABULARIES = {name: Vocabulary(algorithm) for name, algorithm in ALGORITHMS.items()}
 TOKEN_GME = VOCABULARIES["token-gme"]

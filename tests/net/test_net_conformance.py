@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from netlab import clusters, witness_process
 
-from congenial.algorithms.catalogue import SOUND, find_algorithm
 from congenial.net.locks import Cluster
 from congenial.net.roster import FENCE_BITS
-from congenial.net.witness import Outdated, Reporter
 from congenial.problems.epochs import within_epoch
 from congenial.problems.kmutex import KMUTEX
+from congenial.systems.catalogue import SOUND, find_algorithm
+from congenial.testing.witness import Outdated, Reporter
 
 TASKS = 3  # of each member
 ENTRIES = 6  # of each task

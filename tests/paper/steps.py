@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from congenial.algorithms.system import System
 from congenial.kernel.message import Message, field_values
 from congenial.kernel.node import Node
 from congenial.kernel.out import EVERYONE, Outbox
+from congenial.systems.system import System
 
 
 def node(algorithm: type[Node], me: int, n: int, **options: str) -> Node:

@@ -15,7 +15,7 @@ from congenial.algorithms.token.mizuno_neilsen_rao import (
     Request,
     Requests,
 )
-from congenial.check.check import check
+from congenial.checker.check import check
 from congenial.kernel.errors import UnexpectedMessage
 from congenial.kernel.message import Message
 from congenial.kernel.state import state_of

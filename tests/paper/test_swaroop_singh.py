@@ -9,7 +9,7 @@ import pytest
 from congenial.algorithms.group.drs_gme import NONE, Complete, DrsGme, Request, Start, Token
 from congenial.algorithms.group.drs_gme_extended import DrsGmeExtended
 from congenial.algorithms.group.drs_gme_faults import T1, T2, DrsGmeFaults, GenToken, IsComplete
-from congenial.check.check import check
+from congenial.checker.check import check
 from congenial.kernel.errors import UnexpectedMessage
 from congenial.kernel.message import Message
 from congenial.kernel.node import IDLE, INSIDE, WAITING, Node

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from agreement import INSTANCE, Amnesiac, Decider, Eager, Phoenix, Stubborn
 
-from congenial.algorithms.system import System
-from congenial.check.check import Inquiry, check
-from congenial.check.fuzz import fuzz, run_batch
-from congenial.check.world import Bounds
+from congenial.checker.check import Inquiry, check
+from congenial.checker.fuzz import fuzz, run_batch
+from congenial.checker.world import Bounds
 from congenial.kernel.errors import UnexpectedMessage
 from congenial.kernel.message import Message
 from congenial.kernel.node import Node
@@ -18,6 +17,7 @@ from congenial.kernel.out import EVERYONE, Outbox
 from congenial.kernel.state import copy_of, durable_state, freeze, restore_durable, state_of
 from congenial.net.codec import Data, Vocabulary, encode_frame
 from congenial.parts.consensus import Accept, Consensus, ConsensusMessage, Decide, News, Prepare, Promise, Propose
+from congenial.systems.system import System
 
 FORMS = ["yes", "no"]  # who accepts tells everyone, or the owner of the ballot
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from agreement import Eager, Phoenix
 
-from congenial.algorithms.system import System
-from congenial.check.check import Inquiry
-from congenial.check.fuzz import fuzz
-from congenial.check.world import Bounds
+from congenial.checker.check import Inquiry
+from congenial.checker.fuzz import fuzz
+from congenial.checker.world import Bounds
 from congenial.kernel.node import Node
 from congenial.kernel.out import Out
 from congenial.parts.consensus import NEVER, Campaign, Consensus, Prepare
+from congenial.systems.system import System
 
 SUSPICION: dict[str, Any] = {"suspicions": 1}
 CRASH: dict[str, Any] = {"crashes": 1, "recovery": False}

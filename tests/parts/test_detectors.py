@@ -8,8 +8,8 @@ from typing import ClassVar
 import pytest
 
 from congenial.algorithms.token.suzuki_kasami import SuzukiKasami
-from congenial.check.check import check
-from congenial.check.fuzz import fuzz
+from congenial.checker.check import check
+from congenial.checker.fuzz import fuzz
 from congenial.kernel import trace as tr
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message

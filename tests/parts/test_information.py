@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from congenial.algorithms.permission.sanders import SPEC, Sanders
-from congenial.check.check import check
+from congenial.checker.check import check
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.spec import Option, Spec
 from congenial.parts.quorums.constructions import build_quorums

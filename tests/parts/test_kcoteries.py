@@ -6,10 +6,10 @@ from itertools import combinations
 
 import pytest
 
-from congenial.algorithms.catalogue import ALGORITHMS
-from congenial.algorithms.system import System
 from congenial.kernel.errors import ConfigError
 from congenial.parts.quorums.kcoteries import KCOTERIES, KCoterie, build_kcoterie
+from congenial.systems.catalogue import ALGORITHMS
+from congenial.systems.system import System
 
 
 def disjoint(sets: tuple[tuple[int, ...], ...]) -> bool:

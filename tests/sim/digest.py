@@ -6,9 +6,9 @@ import hashlib
 import json
 from typing import Any
 
-from congenial.algorithms.catalogue import ALGORITHMS, SOUND
 from congenial.kernel.trace import Trace
 from congenial.sim.scenario import Scenario
+from congenial.systems.catalogue import ALGORITHMS, SOUND
 
 LOADS: dict[str, dict[str, Any]] = {
     "exponential": {"delay": 10},

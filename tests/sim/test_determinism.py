@@ -12,10 +12,10 @@ from pathlib import Path
 import digest
 import pytest
 
-from congenial.algorithms.catalogue import SOUND
-from congenial.parts.streams import stream
 from congenial.sim.chance import CHOICES, FAULTS, NETWORK
 from congenial.sim.simulate import simulate
+from congenial.systems.catalogue import SOUND
+from congenial.systems.streams import stream
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 

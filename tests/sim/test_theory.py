@@ -9,10 +9,8 @@ import pytest
 from librt.random import Random
 from toys import Herald, drive
 
-from congenial.algorithms.system import System
 from congenial.algorithms.token.suzuki_kasami import SuzukiKasami
 from congenial.kernel.errors import ConfigError
-from congenial.parts.streams import stream
 from congenial.sim.chance import (
     Constant,
     Distribution,
@@ -26,6 +24,8 @@ from congenial.sim.engine import Engine
 from congenial.sim.simulate import simulate
 from congenial.sim.statistics import half_width, mean
 from congenial.sim.workload import ClosedLoop, GroupChoice, parse_skew
+from congenial.systems.streams import stream
+from congenial.systems.system import System
 
 
 def repairman(n: int, think: float, hold: float) -> tuple[float, float]:

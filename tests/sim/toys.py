@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from librt.random import Random
 
-from congenial.algorithms.system import System
 from congenial.kernel.message import Message
 from congenial.kernel.node import Node
 from congenial.kernel.out import Out
@@ -17,6 +16,7 @@ from congenial.kernel.trace import Event, Trace
 from congenial.sim.chance import Constant, Distribution
 from congenial.sim.engine import Engine
 from congenial.sim.workload import NEVER, Workload
+from congenial.systems.system import System
 
 
 class Anyone(Problem):

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from congenial.algorithms.catalogue import ALGORITHMS
 from congenial.kernel.trace import Trace
 from congenial.sim.scenario import Scenario
+from congenial.systems.catalogue import ALGORITHMS
 
 HERE = Path(__file__).parent
 

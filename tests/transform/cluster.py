@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from congenial.algorithms.catalogue import find_algorithm
-from congenial.algorithms.system import System
 from congenial.kernel.out import EVERYONE, Outbox
+from congenial.systems.catalogue import find_algorithm
+from congenial.systems.system import System
 
 
 class Cluster:

@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 from cluster import Cluster
 
-from congenial.algorithms.catalogue import ALGORITHMS, SOUND, find_algorithm
 from congenial.algorithms.group.token_gme import Request
-from congenial.algorithms.system import System
-from congenial.check.check import check, make_bounds
-from congenial.check.fuzz import fuzz, run_once
-from congenial.check.stepper import Stepper
+from congenial.checker.check import check, make_bounds
+from congenial.checker.fuzz import fuzz, run_once
+from congenial.checker.stepper import Stepper
 from congenial.kernel.errors import UnexpectedMessage
 from congenial.kernel.message import Message
 from congenial.kernel.node import IDLE, INSIDE, WAITING, Node
@@ -24,6 +22,8 @@ from congenial.kernel.trace import Trace
 from congenial.net.codec import Data, FrameReader, Vocabulary, encode_frame
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
+from congenial.systems.catalogue import ALGORITHMS, SOUND, find_algorithm
+from congenial.systems.system import System
 from congenial.testing import Case, conformance
 from congenial.transform.crash_restart import TAG_BITS, Done, Leave, Notify, Restart, Resume, Start
 from congenial.transform.instances import Inside

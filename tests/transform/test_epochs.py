@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 from cluster import Cluster
 
-from congenial.algorithms.catalogue import find_algorithm
-from congenial.algorithms.system import System
-from congenial.check.check import check, make_bounds
-from congenial.check.fuzz import fuzz, run_once
-from congenial.check.stepper import Stepper
+from congenial.checker.check import check, make_bounds
+from congenial.checker.fuzz import fuzz, run_once
+from congenial.checker.stepper import Stepper
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import IDLE, INSIDE, WAITING, Node
 from congenial.kernel.out import Out
@@ -20,6 +18,8 @@ from congenial.parts.consensus import Prepare
 from congenial.problems.epochs import EPOCH_BITS
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
+from congenial.systems.catalogue import find_algorithm
+from congenial.systems.system import System
 from congenial.transform.epochs import LAST_FENCE, REJOIN, Change, Epochs, Join, Ready, Recall
 from congenial.transform.instances import Inside
 

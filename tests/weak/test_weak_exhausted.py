@@ -6,18 +6,18 @@ from typing import Any, ClassVar
 
 import pytest
 
-from congenial.algorithms.catalogue import ALGORITHMS
-from congenial.algorithms.system import System
 from congenial.algorithms.weak.wme1 import WME1
 from congenial.algorithms.weak.wme2 import WME2
 from congenial.algorithms.weak.wme_consensus import WMEConsensusFast
-from congenial.check.check import Inquiry, check
-from congenial.check.world import Bounds
+from congenial.checker.check import Inquiry, check
+from congenial.checker.world import Bounds
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import Node
 from congenial.kernel.trace import Trace
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
+from congenial.systems.catalogue import ALGORITHMS
+from congenial.systems.system import System
 
 WEAK = [name for name in ALGORITHMS if name.startswith("wme-")]
 

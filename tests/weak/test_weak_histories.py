@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from turbulence import Turbulence
 
-from congenial.algorithms.catalogue import ALGORITHMS
-from congenial.kernel.trace import Event, TraceFile, read_trace
+from congenial.kernel.trace import Event
 from congenial.problems.weak import Counter, Journal
 from congenial.problems.weak_history import faults_in, unfinished
 from congenial.sim.scenario import Scenario
+from congenial.systems.catalogue import ALGORITHMS
+from congenial.trace_files import TraceFile, read_trace
 
 HISTORIES = Path(__file__).parents[1] / "histories"
 GOOD = sorted((HISTORIES / "good").glob("*.ndjson"))

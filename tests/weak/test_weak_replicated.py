@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from turbulence import Turbulence
 
-from congenial.algorithms.catalogue import ALGORITHMS
 from congenial.net import replica
 from congenial.net.replica import Replicated
 from congenial.problems.weak import Journal
 from congenial.problems.weak_history import faults_in, unfinished
+from congenial.systems.catalogue import ALGORITHMS
 
 
 @pytest.mark.parametrize("nodes", [2, 3, 5])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from random import Random
 
-from congenial.algorithms.catalogue import ALGORITHMS
-from congenial.algorithms.system import System
-from congenial.check.stepper import Action, Stepper
+from congenial.checker.stepper import Action, Stepper
 from congenial.kernel import trace as tr
 from congenial.kernel.trace import Event
+from congenial.systems.catalogue import ALGORITHMS
+from congenial.systems.system import System
 
 MOST_STEPS = 50_000
 

@@ -11,7 +11,7 @@ from congenial.cli.options import Algorithm, Json, algorithm_options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from congenial.check.check import Counterexample
+    from congenial.checker.check import Counterexample
     from congenial.kernel.trace import Event
 
 EXAMPLES = """
@@ -91,7 +91,7 @@ def command(
     Decides safety, deadlock, starvation, concurrent entry, the message bound and illegal steps. The verdict says
     whether all states were seen. A counterexample is a shortest one; the exit code is then 1.
     """
-    from congenial.check.check import check
+    from congenial.checker.check import check
     from congenial.cli.output import notice_if_interpreted, print_json, progress_bar, show, table
 
     given = algorithm_options(options)
@@ -150,9 +150,9 @@ def show_counterexample(
     """Print a counterexample as a sequence and as a diagram, and write the files asked for."""
     if found is None:
         return
-    from congenial.algorithms.catalogue import find_algorithm
-    from congenial.algorithms.system import System
-    from congenial.check.replay import write_trace
+    from congenial.checker.replay import write_trace
+    from congenial.systems.catalogue import find_algorithm
+    from congenial.systems.system import System
 
     if not quiet:
         show_events(found.events, nodes)

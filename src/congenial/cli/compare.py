@@ -50,10 +50,10 @@ def command(
     With equal seeds all algorithms meet the same thinking and holding times. An option such as --quorums goes to
     those that have it.
     """
-    from congenial.algorithms.catalogue import find_algorithm
     from congenial.cli.output import notice_if_interpreted, print_json, progress_bar, show, table
     from congenial.sim.scenario import Scenario
     from congenial.sim.simulate import run
+    from congenial.systems.catalogue import find_algorithm
 
     known = {name: {option.name for option in find_algorithm(name).spec.options} for name in algorithms}
     for option in given["options"]:

@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from congenial.net.witness import Witness
+    from congenial.testing.witness import Witness
 
 EXAMPLES = """
 congenial demo
@@ -45,7 +45,7 @@ class Evening:
     """What there is to tell about one run."""
 
     def __init__(self) -> None:
-        from congenial.net.witness import Witness
+        from congenial.testing.witness import Witness
 
         self.witness: Witness = Witness(self.on_report)
         self.doing: dict[str, tuple[str, str]] = {}  # of each listener: what, and which disc
@@ -85,7 +85,7 @@ class Evening:
                 await asyncio.create_subprocess_exec(
                     sys.executable,
                     "-m",
-                    "congenial.net.jukebox",
+                    "congenial.cli.jukebox",
                     arguments(name, config.nodes, algorithm, str(path), listeners, seconds),
                 )
                 for name, listeners in zip(NODES, LISTENERS, strict=True)
@@ -110,8 +110,8 @@ class Evening:
                         await node.wait()
 
     def table(self, elapsed: float) -> Table:
+        from congenial.cli.jukebox import DISCS
         from congenial.cli.output import table
-        from congenial.net.jukebox import DISCS
 
         playing = next((disc for what, disc in self.doing.values() if what == "enter"), "nothing")
         made = table("listener", *DISCS, ">heard", title=f"the jukebox plays {playing}, {elapsed:.0f} s")
@@ -121,8 +121,8 @@ class Evening:
         return made
 
     def summarise(self) -> None:
+        from congenial.cli.jukebox import JUKEBOX
         from congenial.cli.output import show, table
-        from congenial.net.jukebox import JUKEBOX
         from congenial.sim.statistics import percentile
 
         scene = self.witness.scenes[JUKEBOX]

@@ -59,7 +59,7 @@ def command(
 
     A run that goes wrong ends it: its seed is printed, and the run, made short, is shown; the exit code is then 1.
     """
-    from congenial.check.fuzz import fuzz
+    from congenial.checker.fuzz import fuzz
     from congenial.cli.output import notice_if_interpreted, print_json, progress_bar
 
     given = algorithm_options(options)

@@ -20,8 +20,8 @@ def command(json: Json = False, markdown: Markdown = False) -> None:
     network, L requests in a round. What is made of any of them stands below: NAME+restart is suzuki-kasami+restart,
     token-gme+restart, ...
     """
-    from congenial.algorithms.catalogue import ALGORITHMS, TRANSFORM_SPECS
     from congenial.cli.output import print_json, show, table
+    from congenial.systems.catalogue import ALGORITHMS, TRANSFORM_SPECS
 
     if json:
         print_json([row(algorithm.spec) for algorithm in ALGORITHMS.values()])

@@ -143,7 +143,7 @@ def with_parameters(command: Callable[..., None]) -> Callable[..., None]:
 
 def complete_algorithm(incomplete: str) -> list[tuple[str, str]]:
     """For the shell: catalogue names, with their titles."""
-    from congenial.algorithms.catalogue import ALGORITHMS
+    from congenial.systems.catalogue import ALGORITHMS
 
     return [(name, kind.spec.title) for name, kind in ALGORITHMS.items() if name.startswith(incomplete)]
 

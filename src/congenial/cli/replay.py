@@ -24,7 +24,7 @@ def command(
 
     The exit code is 1 if something goes wrong in it, as it did when the trace was made.
     """
-    from congenial.check.replay import replay
+    from congenial.checker.replay import replay
     from congenial.cli.output import print_json
 
     system, played = replay(file)

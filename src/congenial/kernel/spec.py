@@ -109,3 +109,28 @@ class Spec:
 
 
 UNSPECIFIED = Spec(name="unspecified", title="an algorithm without a spec", problem=None)
+
+
+class Settings:
+    """A spec's options made concrete for n processes: `arguments` of the node's constructor, and `sizes`, the variables
+    of the cost laws. `options` are as a user writes them."""
+
+    def __init__(self, spec: Spec, name: str, n: int, options: Mapping[str, str]) -> None:
+        given = dict(options)
+        self.arguments: dict[str, object] = {}
+        self.sizes: dict[str, int] = {"n": n}
+        for option in spec.options:
+            value = option.build(given.pop(option.name, option.default), n)
+            self.arguments[option.name] = value
+            if hasattr(value, "sizes"):
+                self.sizes.update(value.sizes())
+            elif option.variable and isinstance(value, int):
+                self.sizes[option.variable] = value
+        for argument, value in self.arguments.items():
+            if hasattr(value, "settled"):  # a structure that depends on other options, too
+                structure = value.settled(self.sizes)
+                self.arguments[argument] = structure
+                self.sizes.update(structure.sizes())
+        if given:
+            known = ", ".join([option.name for option in spec.options]) or "none"
+            raise ConfigError(f"{name} has no option {', '.join(sorted(given))} (it has: {known})")

@@ -15,14 +15,11 @@ was left before is over for all.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
 
-from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message, field_values
 from congenial.kernel.problem import Groups
 
@@ -159,24 +156,6 @@ class Trace:
         """Nothing more will be recorded."""
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
-class TraceFile(Trace):
-    """A trace written to a file as it happens."""
-
-    def __init__(self, path: str | Path) -> None:
-        super().__init__()
-        try:
-            self.file: TextIO = open(path, "w", encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(f"cannot write the trace to {path}: {error.strerror}") from error
-
-    def record(self, event: Event) -> None:
-        self.file.write(json.dumps(event.as_dict(), separators=(",", ":")) + "\n")
-
-    def close(self) -> None:
-        self.file.close()
-
-
 def spelled(value: object) -> str:
     """A field's value as a person would read it: messages in it as they are written."""
     if isinstance(value, dict) and value.keys() == MESSAGE_KEYS:
@@ -195,23 +174,3 @@ def message_event(
 ) -> Event:
     """An event about a message."""
     return Event(t, event, node, peer, number, type(message).__name__, field_values(message), choices=choices)
-
-
-def read_trace(path: str | Path) -> list[Event]:
-    """The events of a trace file; `ConfigError` names the line that is none."""
-    events: list[Event] = []
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read the trace {path}: {error}") from error
-    for number, line in enumerate(lines, 1):
-        try:
-            data = json.loads(line)
-            if data["event"] not in KINDS:
-                raise ValueError(f"unknown event {data['event']!r}")
-            data["groups"] = tuple(data.get("groups", ()))
-            data["choices"] = tuple(data.get("choices", ()))
-            events.append(Event(**data))
-        except (ValueError, TypeError, KeyError) as error:
-            raise ConfigError(f"{path}, line {number}: not a trace event ({error})") from error
-    return events

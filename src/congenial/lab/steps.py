@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import log2
 
-from congenial.algorithms.catalogue import find_algorithm
-from congenial.algorithms.system import System
-from congenial.check.stepper import Action, Stepper
+from congenial.checker.stepper import Action, Stepper
 from congenial.kernel import trace as tr
 from congenial.kernel.errors import CongenialError
 from congenial.kernel.trace import Event
+from congenial.systems.catalogue import find_algorithm
+from congenial.systems.system import System
 
 
 @dataclass(frozen=True)

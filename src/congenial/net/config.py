@@ -29,11 +29,11 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from congenial.algorithms.catalogue import find_algorithm
-from congenial.algorithms.system import System
 from congenial.kernel.errors import ConfigError
 from congenial.problems.epochs import within_epoch
 from congenial.problems.kmutex import KMUTEX
+from congenial.systems.catalogue import find_algorithm
+from congenial.systems.system import System
 
 DEFAULT_ALGORITHM = "token-gme+epochs"
 SEMAPHORE_ALGORITHM = "srimani-reddy+epochs"

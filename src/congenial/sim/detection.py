@@ -17,10 +17,10 @@ from congenial.kernel.node import Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.parts.detectors import parse_heartbeats
-from congenial.parts.streams import stream
 from congenial.sim.engine import Engine
 from congenial.sim.scenario import Scenario
 from congenial.sim.statistics import mean
+from congenial.systems.streams import stream
 from congenial.transform.monitored import Monitored, monitored
 
 

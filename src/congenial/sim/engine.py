@@ -14,7 +14,6 @@ from librt.random import Random
 from librt.vecs import append, vec
 from mypy_extensions import i64
 
-from congenial.algorithms.system import System
 from congenial.kernel import trace as tr
 from congenial.kernel.errors import CongenialError, ContractError
 from congenial.kernel.message import Message
@@ -23,13 +22,14 @@ from congenial.kernel.out import Out
 from congenial.kernel.problem import Occupancy
 from congenial.kernel.state import durable_state, restore_durable
 from congenial.kernel.trace import Event, Trace, message_event
-from congenial.parts.streams import stream
 from congenial.problems.weak import Ledger
 from congenial.sim.chance import CHOICES, FAULTS, NETWORK, Distribution, Exponential, exponential
 from congenial.sim.faults import FOREVER, NO_FAULTS, Faults, Mishap, Outage, Partition, RandomOutages, RandomPartitions
 from congenial.sim.meter import Meter
 from congenial.sim.queue import Bag, EventQueue
 from congenial.sim.workload import NEVER, Workload
+from congenial.systems.streams import stream
+from congenial.systems.system import System
 
 # what a queued event is: its payload is kind | argument
 KIND: Final = 56

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from congenial.algorithms.catalogue import find_algorithm
-from congenial.algorithms.system import System
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import Node
 from congenial.kernel.trace import Trace
@@ -22,6 +20,8 @@ from congenial.sim.faults import (
     parse_partition,
 )
 from congenial.sim.workload import ClosedLoop, GroupChoice, Recorded, Turns, Workload
+from congenial.systems.catalogue import find_algorithm
+from congenial.systems.system import System
 from congenial.transform.monitored import monitored
 
 Number = float | str

@@ -9,11 +9,12 @@ from typing import Any
 
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import Node
-from congenial.kernel.trace import BEGIN, Event, Trace, TraceFile
+from congenial.kernel.trace import BEGIN, Event, Trace
 from congenial.sim.engine import Engine, SimulationFailed
 from congenial.sim.result import MEASURES, Result
 from congenial.sim.scenario import Scenario
 from congenial.sim.statistics import half_width, jain, mean, percentile
+from congenial.trace_files import TraceFile
 
 KEPT_EVENTS = 60  # of the trace, when a run goes wrong
 WATCHED = ("messages_per_entry", "waiting_time_mean", "throughput")  # what must be precise enough

@@ -146,7 +146,7 @@ class CrashRestart(Instances):
         self.enter(out, 2 * self.instance << TAG_BITS | fence if fence else 0, group)
 
     def _admit_old(self, turn: Start, out: Out) -> None:
-        problem = self.system().problem
+        problem = self.inner_problem()
         fence = 2 * self.instance - 1 << TAG_BITS | turn.batch + 1
         self.wants = ()
         self.enter(out, fence if problem.groups or problem.capacity == 1 else 0, turn.group)
@@ -234,7 +234,7 @@ class CrashRestart(Instances):
 
     def _batches(self) -> tuple[list[int], list[Processes]]:
         """The group of each batch, and who is in it."""
-        problem = self.system().problem
+        problem = self.inner_problem()
         groups: list[int] = []
         batches: list[list[int]] = []
         latest: dict[int, int] = {}  # the last batch of each group

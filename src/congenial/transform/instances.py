@@ -14,17 +14,17 @@ from typing import ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
-from congenial.algorithms.system import System
 from congenial.kernel.errors import ContractError
 from congenial.kernel.message import Message
 from congenial.kernel.node import Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Problem
-from congenial.kernel.spec import Option, Spec
+from congenial.kernel.spec import Option, Settings, Spec
+from congenial.problems.mutex import MUTEX
 
 OWN_TIMERS: Final = 16  # timers below are the wrapper's, the others the inner node's
 
-_systems: dict[tuple[type[Node], int, tuple[tuple[str, str], ...]], System] = {}  # made once, not by every node
+_settled: dict[tuple[type[Node], int, tuple[tuple[str, str], ...]], Settings] = {}  # made once, not by every node
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Instances(Node):
         self.settings = tuple([(name, settings[name].text) for name in sorted(settings)])
         self.instance = 0
         self.members = tuple(range(n))
-        self.inner = self.system().node(me)
+        self.inner = self._new_inner()
         self.inner_timers: list[int] = []
 
     def begin(self, instance: int, members: tuple[int, ...], out: Out) -> None:
@@ -81,20 +81,30 @@ class Instances(Node):
         self.drop_timers(out)
         self.instance = instance
         self.members = members
-        self.inner = self.system().node(self.place(self.me))
+        self.inner = self._new_inner()
 
     def drop_timers(self, out: Out) -> None:
         for timer in self.inner_timers:
             out.cancel_timer(OWN_TIMERS + timer)
         self.inner_timers = []
 
-    def system(self) -> System:
-        """What the members are a system of."""
-        key = (type(self).algorithm, len(self.members), self.settings)
-        system = _systems.get(key)
-        if system is None:
-            system = _systems[key] = System(type(self).algorithm, len(self.members), dict(self.settings))
-        return system
+    def _new_inner(self) -> Node:
+        inner: Node = type(self).algorithm(self.place(self.me), len(self.members), **self._settings().arguments)
+        return inner
+
+    def inner_problem(self) -> Problem:
+        """What the inner algorithm solves, for the present members."""
+        return (type(self).algorithm.spec.problem or MUTEX).sized(self._settings().sizes)
+
+    def _settings(self) -> Settings:
+        """The inner algorithm's options for as many processes as there are members."""
+        algorithm = type(self).algorithm
+        key = (algorithm, len(self.members), self.settings)
+        settings = _settled.get(key)
+        if settings is None:
+            settings = Settings(algorithm.spec, algorithm.spec.name, len(self.members), dict(self.settings))
+            _settled[key] = settings
+        return settings
 
     def relay(self, out: Out) -> Out:
         """The inner node's way out, for one step."""

@@ -10,8 +10,8 @@ from typing import final
 from librt.vecs import vec
 from mypy_extensions import i64
 
-from congenial.check.explore import EVENT_MASK, IDENTITY_MASK, SENT_SHIFT
-from congenial.check.world import ARGUMENT, DELIVER, LEAVE, RECOVER, TIMER
+from congenial.checker.explore import EVENT_MASK, IDENTITY_MASK, SENT_SHIFT
+from congenial.checker.world import ARGUMENT, DELIVER, LEAVE, RECOVER, TIMER
 
 
 @final

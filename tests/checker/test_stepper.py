@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from faulty import Hasty, Ledger, Polite
 
-from congenial.algorithms.system import System
-from congenial.check.stepper import Action, IllegalStep, Stepper
+from congenial.checker.stepper import Action, IllegalStep, Stepper
 from congenial.kernel.errors import ContractError
 from congenial.kernel.node import IDLE, Node
+from congenial.systems.system import System
 
 
 def stepper_of(algorithm: type[Node], n: int = 2, fifo: bool = False) -> Stepper:

@@ -27,7 +27,7 @@ from typing import final
 
 from mypy_extensions import i64
 
-from congenial.check.world import ASK, DELIVER, EVENT_BITS, Step, World
+from congenial.checker.world import ASK, DELIVER, EVENT_BITS, Step, World
 
 Situation = tuple[str, int, bool, bool]
 Owed = tuple[tuple[int, Situation, tuple[int, ...]], ...]

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from congenial.algorithms.catalogue import ALGORITHMS
-from congenial.check.cases import split
-from congenial.check.check import check
-from congenial.check.world import Bounds
+from congenial.checker.cases import split
+from congenial.checker.check import check
+from congenial.checker.world import Bounds
+from congenial.systems.catalogue import ALGORITHMS
 
 
 @pytest.mark.parametrize("name", ["ra1", "token-gme", "token-gme-types", "suzuki-kasami", "raymond-tree", "maekawa"])

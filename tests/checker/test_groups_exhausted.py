@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from congenial.check.check import check
+from congenial.checker.check import check
 
 
 @pytest.mark.parametrize(

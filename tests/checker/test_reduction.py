@@ -1,6 +1,6 @@
 """The reduction leaves out only what makes no difference: with and without it, the verdicts are the same.
 
-The argument for it (see `congenial.check.movers`) is ours, so it is tried on protocols that nobody had in mind.
+The argument for it (see `congenial.checker.movers`) is ours, so it is tried on protocols that nobody had in mind.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from protocols import ANYONE, Pick, node_class, protocol
 
-from congenial.algorithms.catalogue import ALGORITHMS, SOUND
-from congenial.algorithms.system import System
-from congenial.check.check import CheckResult, check, parse_wants, path_to
-from congenial.check.explore import ILLEGAL, SAFETY, Explorer
-from congenial.check.movers import Movers, Situation
-from congenial.check.world import HEADER, Bounds, World
+from congenial.checker.check import CheckResult, check, parse_wants, path_to
+from congenial.checker.explore import ILLEGAL, SAFETY, Explorer
+from congenial.checker.movers import Movers, Situation
+from congenial.checker.world import HEADER, Bounds, World
 from congenial.kernel.message import Message
 from congenial.kernel.node import WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Spec
 from congenial.problems.mutex import MUTEX
+from congenial.systems.catalogue import ALGORITHMS, SOUND
+from congenial.systems.system import System
 
 # -- algorithms ------------------------------------------------------------------------------------------
 

@@ -11,7 +11,6 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
-from congenial.algorithms.system import System
 from congenial.kernel import trace as tr
 from congenial.kernel.errors import CongenialError, ContractError
 from congenial.kernel.message import Message
@@ -21,6 +20,7 @@ from congenial.kernel.problem import Groups, Occupancy
 from congenial.kernel.state import durable_state, restore_durable
 from congenial.kernel.trace import Event, message_event
 from congenial.problems.weak import Ledger
+from congenial.systems.system import System
 
 
 class IllegalStep(CongenialError):

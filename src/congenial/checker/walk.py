@@ -11,8 +11,8 @@ from typing import Final, final
 
 from librt.random import Random
 
-from congenial.check.stepper import Action, IllegalStep, Stepper
-from congenial.check.world import Bounds
+from congenial.checker.stepper import Action, IllegalStep, Stepper
+from congenial.checker.world import Bounds
 from congenial.kernel import trace as tr
 from congenial.kernel.errors import SafetyViolation
 from congenial.problems.weak_history import faults_in

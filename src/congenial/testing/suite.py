@@ -18,21 +18,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from congenial.algorithms.catalogue import find_algorithm
-from congenial.algorithms.system import System
-from congenial.check.check import check
-from congenial.check.fuzz import fuzz
-from congenial.check.stepper import Action, Stepper
-from congenial.check.walk import Walk
-from congenial.check.world import Bounds
+from congenial.checker.check import check
+from congenial.checker.fuzz import fuzz
+from congenial.checker.stepper import Action, Stepper
+from congenial.checker.walk import Walk
+from congenial.checker.world import Bounds
 from congenial.kernel import trace as tr
 from congenial.kernel.node import Node
 from congenial.kernel.problem import Groups
 from congenial.kernel.state import node_from, state_of
 from congenial.kernel.trace import Event
-from congenial.parts.streams import stream
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
+from congenial.systems.catalogue import find_algorithm
+from congenial.systems.streams import stream
+from congenial.systems.system import System
 
 STATES = 20_000  # within which a small system is explored
 LOADS: dict[str, dict[str, Any]] = {

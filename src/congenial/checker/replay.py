@@ -10,13 +10,14 @@ import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from congenial.algorithms.catalogue import find_algorithm
-from congenial.algorithms.system import System
-from congenial.check.stepper import Action, IllegalStep, Stepper
+from congenial.checker.stepper import Action, IllegalStep, Stepper
 from congenial.kernel import trace as tr
 from congenial.kernel.errors import ConfigError, CongenialError, ContractError, SafetyViolation
 from congenial.kernel.message import Message
-from congenial.kernel.trace import Event, read_trace
+from congenial.kernel.trace import Event
+from congenial.systems.catalogue import find_algorithm
+from congenial.systems.system import System
+from congenial.trace_files import read_trace
 
 STEPS = (tr.REQUEST, tr.EXIT, tr.ISSUE, tr.DELIVER, tr.DROP, tr.TIMER, tr.CRASH, tr.RECOVER, tr.SUSPECT, tr.TRUST)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from librt.vecs import vec
 from mypy_extensions import i64
 
-from congenial.check.explore import PROCESS_SHIFT, SENT_SHIFT
-from congenial.check.graph import Graph
-from congenial.check.world import ASK, DELIVER
+from congenial.checker.explore import PROCESS_SHIFT, SENT_SHIFT
+from congenial.checker.graph import Graph
+from congenial.checker.world import ASK, DELIVER
 
 
 def graph(edges: list[list[tuple[int, int]]]) -> Graph:

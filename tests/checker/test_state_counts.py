@@ -1,6 +1,6 @@
 """How many states there are: pinned, so that a change in an algorithm or in the explorer does not go unseen.
 
-`pytest tests/check/test_state_counts.py --rewrite` writes the tables anew.
+`pytest tests/checker/test_state_counts.py --rewrite` writes the tables anew.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from congenial.algorithms.catalogue import ALGORITHMS, SOUND
-from congenial.check.check import check
+from congenial.checker.check import check
 from congenial.kernel.problem import Problem
+from congenial.systems.catalogue import ALGORITHMS, SOUND
 
 TABLES = Path(__file__).with_name("state_counts")
 MUTEX_SYSTEMS: list[dict[str, Any]] = [{"nodes": 2, "requests": 2}, {"nodes": 3, "requests": 1}]

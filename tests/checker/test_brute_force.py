@@ -9,10 +9,10 @@ from broken import BROKEN
 from brute import brute_force
 from protocols import node_class, protocol
 
-from congenial.algorithms.catalogue import ALGORITHMS, SOUND
-from congenial.algorithms.system import System
-from congenial.check.check import check
+from congenial.checker.check import check
 from congenial.kernel.node import Node
+from congenial.systems.catalogue import ALGORITHMS, SOUND
+from congenial.systems.system import System
 
 ORDERS = ("any", "fifo")
 

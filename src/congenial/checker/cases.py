@@ -13,9 +13,9 @@ from itertools import product
 from multiprocessing import get_context
 from time import time
 
-from congenial.algorithms.system import System
-from congenial.check.check import CheckResult, Inquiry, Progress
-from congenial.check.world import Bounds
+from congenial.checker.check import CheckResult, Inquiry, Progress
+from congenial.checker.world import Bounds
+from congenial.systems.system import System
 
 MOST_CASES = 4096
 

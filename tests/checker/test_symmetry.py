@@ -9,7 +9,7 @@ import pytest
 
 from congenial.algorithms.permission.ricart_agrawala import RicartAgrawala
 from congenial.algorithms.token.raymond_tree import Privilege, RaymondTree
-from congenial.check.check import check
+from congenial.checker.check import check
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message
 from congenial.kernel.out import Out

@@ -16,9 +16,9 @@ from typing import Final, final
 from librt.vecs import append, vec
 from mypy_extensions import i64
 
-from congenial.check.movers import Movers
-from congenial.check.symmetry import Symmetry
-from congenial.check.world import (
+from congenial.checker.movers import Movers
+from congenial.checker.symmetry import Symmetry
+from congenial.checker.world import (
     ARGUMENT,
     ASK,
     CRASH,

@@ -1,6 +1,6 @@
 """A demonstration: a jukebox that plays one disc at a time, to all who want to hear that one.
 
-Each process of the cluster (`python -m congenial.net.jukebox`) has a few listeners, and tells the witness what they do.
+Each process of the cluster (`python -m congenial.cli.jukebox`) has a few listeners, and tells the witness what they do.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 
 from congenial.net.config import ClusterConfig
 from congenial.net.locks import Cluster
-from congenial.net.witness import Reporter
+from congenial.testing.witness import Reporter
 
 JUKEBOX = "jukebox"
 DISCS = ("disc-1", "disc-2", "disc-3", "disc-4")

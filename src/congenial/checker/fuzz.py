@@ -8,15 +8,15 @@ from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from time import time
 
-from congenial.algorithms.catalogue import find_algorithm
-from congenial.algorithms.system import System
-from congenial.check.check import Counterexample, at_least, make_bounds
-from congenial.check.replay import play, shorten
-from congenial.check.stepper import Stepper
-from congenial.check.walk import Walk
-from congenial.check.world import Bounds
+from congenial.checker.check import Counterexample, at_least, make_bounds
+from congenial.checker.replay import play, shorten
+from congenial.checker.stepper import Stepper
+from congenial.checker.walk import Walk
+from congenial.checker.world import Bounds
 from congenial.kernel.node import Node
-from congenial.parts.streams import stream
+from congenial.systems.catalogue import find_algorithm
+from congenial.systems.streams import stream
+from congenial.systems.system import System
 
 STEPS_PER_REQUEST = 2000  # times n: a random run that takes longer is going nowhere
 BATCH = 32  # runs between two reports

@@ -12,14 +12,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from time import process_time
 
-from congenial.algorithms.catalogue import find_algorithm
-from congenial.algorithms.system import System
-from congenial.check.explore import DEADLOCK, MOST_EARLY, Explorer, Found, State
-from congenial.check.graph import Graph
-from congenial.check.movers import Movers, Situation
-from congenial.check.stepper import Action, IllegalStep, Stepper
-from congenial.check.symmetry import Symmetry
-from congenial.check.world import (
+from congenial.checker.explore import DEADLOCK, MOST_EARLY, Explorer, Found, State
+from congenial.checker.graph import Graph
+from congenial.checker.movers import Movers, Situation
+from congenial.checker.stepper import Action, IllegalStep, Stepper
+from congenial.checker.symmetry import Symmetry
+from congenial.checker.world import (
     ARGUMENT,
     ASK,
     CRASH,
@@ -41,6 +39,8 @@ from congenial.kernel.errors import ConfigError, SafetyViolation
 from congenial.kernel.node import WAITING, Node
 from congenial.kernel.problem import Groups
 from congenial.kernel.trace import Event
+from congenial.systems.catalogue import find_algorithm
+from congenial.systems.system import System
 
 STARVATION = "starvation"
 CONCURRENT_ENTRY = "concurrent entry"
@@ -151,7 +151,7 @@ def check(
     bounds = make_bounds(system, requests, groups, wants, order, faults, timers, recovery, operations)
     at_least(1, limit, "limit")
     if at_least(1, jobs, "jobs") > 1:
-        from congenial.check.cases import check_cases
+        from congenial.checker.cases import check_cases
 
         return check_cases(system, bounds, reduce, symmetry, limit, jobs, progress)
     return Inquiry(system, bounds, reduce, symmetry, limit, progress).result()

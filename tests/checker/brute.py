@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from congenial.algorithms.system import System
 from congenial.kernel.message import Message
 from congenial.kernel.node import Node
 from congenial.kernel.out import Out
+from congenial.systems.system import System
 
 Move = tuple[str, int, Any, tuple[int, ...]]  # what, who, the group, packet or timer, and how it chooses
 

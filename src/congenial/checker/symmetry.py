@@ -12,7 +12,7 @@ from typing import Any, final
 
 from mypy_extensions import i64
 
-from congenial.check.world import ARGUMENT, ASK, EVENT_BITS, HEADER, SUSPECT, TRUST, ProcessState, Step, World
+from congenial.checker.world import ARGUMENT, ASK, EVENT_BITS, HEADER, SUSPECT, TRUST, ProcessState, Step, World
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message, field_names
 from congenial.kernel.spec import Interchangeable

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import Node
 from congenial.kernel.problem import Problem
-from congenial.kernel.spec import Spec
+from congenial.kernel.spec import Settings, Spec
 from congenial.problems.mutex import MUTEX
 from congenial.problems.weak import Resource
 
@@ -18,28 +18,13 @@ class System:
     def __init__(self, algorithm: type[Node], n: int, options: Mapping[str, str] | None = None) -> None:
         if n < 1:
             raise ConfigError(f"a system needs at least one process, not {n}")
-        given = dict(options or {})
         self.algorithm = algorithm
         self.n = n
         self.spec: Spec = algorithm.spec
-        self.arguments: dict[str, object] = {}
-        self.sizes: dict[str, int] = {"n": n}  # the variables of the cost laws
-        for option in self.spec.options:
-            value = option.build(given.pop(option.name, option.default), n)
-            self.arguments[option.name] = value
-            if hasattr(value, "sizes"):
-                self.sizes.update(value.sizes())
-            elif option.variable and isinstance(value, int):
-                self.sizes[option.variable] = value
-        for name, value in self.arguments.items():
-            if hasattr(value, "settled"):  # a structure that depends on other options, too
-                structure = value.settled(self.sizes)
-                self.arguments[name] = structure
-                self.sizes.update(structure.sizes())
+        settings = Settings(self.spec, self.name, n, options or {})
+        self.arguments = settings.arguments
+        self.sizes = settings.sizes
         self.problem: Problem = (self.spec.problem or MUTEX).sized(self.sizes)
-        if given:
-            known = ", ".join([option.name for option in self.spec.options]) or "none"
-            raise ConfigError(f"{self.name} has no option {', '.join(sorted(given))} (it has: {known})")
 
     @property
     def name(self) -> str:
@@ -59,7 +44,7 @@ class System:
         """How many operations are issued in each stay, as far as the problem knows any."""
         if wanted < 0 or (wanted and not self.problem.operations):
             why = "must not be negative" if wanted < 0 else f"is for weak exclusion, and {self.name} is not weak"
-            raise ConfigError(f"--operations {why}")
+            raise ConfigError(f"operations {why}")
         return wanted
 
     def node(self, process: int) -> Node:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from congenial import MUTEX, Law, Message, Node, Out, Spec
-from congenial.check.check import CheckResult, check
+from congenial.checker.check import CheckResult, check
 from congenial.kernel.node import WAITING
 
 COUNTEREXAMPLES = Path(__file__).parents[2] / "docs" / "counterexamples"

@@ -23,13 +23,13 @@ from faulty import (
     Unlucky,
 )
 
-from congenial.algorithms.system import System
-from congenial.check.check import CheckResult, check
-from congenial.check.explore import EVENT_MASK, PROCESS_SHIFT, Explorer
-from congenial.check.fuzz import fuzz
-from congenial.check.world import ARGUMENT, LOSE, Bounds, World
+from congenial.checker.check import CheckResult, check
+from congenial.checker.explore import EVENT_MASK, PROCESS_SHIFT, Explorer
+from congenial.checker.fuzz import fuzz
+from congenial.checker.world import ARGUMENT, LOSE, Bounds, World
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import Node
+from congenial.systems.system import System
 
 
 def verdict(algorithm: type[Node], **system: Any) -> str:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from congenial.algorithms.token.naimi_trehel_recovery import SPEC
-from congenial.check.check import CheckResult, check
-from congenial.parts.streams import stream
+from congenial.checker.check import CheckResult, check
 from congenial.sim.engine import SimulationFailed
 from congenial.sim.scenario import Scenario
+from congenial.systems.streams import stream
 
 SURVIVED: list[dict[str, Any]] = [
     {"nodes": 2, "requests": 2, "crashes": 1},
