@@ -80,7 +80,7 @@ def test_crashes_one_at_a_time_in_the_simulator(kind: str) -> None:
         )
         engine = scenario.engine(seed)
         engine.run()
-        assert engine.occupancy.waiters() == [], (seed, faults)
+        assert engine.judge.waiters() == [], (seed, faults)
         assert engine.meter.entries > 0 or n == 1 or kind == "one stays away"
 
 
@@ -97,5 +97,5 @@ def test_a_rate_of_losses_is_too_much_now_and_then_and_never_ends_in_waiting() -
         except SimulationFailed:
             broken += 1
         else:
-            assert engine.occupancy.waiters() == []
+            assert engine.judge.waiters() == []
     assert 0 < broken < 60

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from random import Random
 
+from congenial.kernel.effects import EVERYONE
+from congenial.kernel.judge import Judge
 from congenial.kernel.message import Message
 from congenial.kernel.node import IDLE, INSIDE, WAITING, Node
-from congenial.kernel.out import EVERYONE, Outbox
-from congenial.kernel.problem import Groups, Occupancy
+from congenial.kernel.out import Outbox
+from congenial.kernel.problem import Groups
 from congenial.systems.catalogue import ALGORITHMS
 from congenial.systems.system import System
 
@@ -19,7 +21,7 @@ class Run:
         system = System(ALGORITHMS[name], n, options)
         self.n = n
         self.nodes: list[Node] = system.nodes()
-        self.judge = Occupancy(system.problem, n)
+        self.judge = Judge(system.problem, n)
         self.under_way: list[tuple[int, int, Message]] = []
         self.sent: list[Message] = []
         self.entries: list[tuple[int, int, int]] = []

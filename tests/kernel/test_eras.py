@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from congenial.kernel.errors import SafetyViolation
-from congenial.kernel.problem import Occupancy
+from congenial.kernel.judge import Judge
 from congenial.problems.epochs import EPOCH_BITS, InEpochs
 from congenial.problems.group import GROUP
 from congenial.problems.mutex import MUTEX
@@ -15,8 +15,8 @@ def fence(epoch: int, number: int) -> int:
     return epoch << EPOCH_BITS | number
 
 
-def books(n: int = 4) -> Occupancy:
-    occupancy = Occupancy(InEpochs(GROUP), n)
+def books(n: int = 4) -> Judge:
+    occupancy = Judge(InEpochs(GROUP), n)
     for process in range(n):
         occupancy.ask(process, (process % 2,))
     return occupancy
@@ -61,7 +61,7 @@ def test_fences_grow_within_an_epoch() -> None:
 
 
 def test_where_exclusion_is_not_weak_there_is_one_era() -> None:
-    occupancy = Occupancy(MUTEX, 2)
+    occupancy = Judge(MUTEX, 2)
     occupancy.ask(0, (0,))
     occupancy.ask(1, (0,))
     occupancy.enter(0, 0, fence(1, 1))

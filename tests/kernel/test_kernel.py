@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from congenial.algorithms.token.suzuki_kasami import Privilege, Request
+from congenial.kernel.effects import EVERYONE
 from congenial.kernel.errors import ConfigError, ContractError, SafetyViolation
+from congenial.kernel.judge import Judge
 from congenial.kernel.message import Measure, Message, field_names, field_values, integers
 from congenial.kernel.node import Node
-from congenial.kernel.out import EVERYONE, Outbox
-from congenial.kernel.problem import Occupancy
+from congenial.kernel.out import Outbox
 from congenial.kernel.spec import Law
 from congenial.kernel.trace import KINDS, Event, Trace, message_event
 from congenial.problems.group import GROUP
@@ -150,9 +151,9 @@ class TestPhases:
             node.wait()
 
 
-class TestOccupancy:
+class TestTheJudge:
     def test_mutual_exclusion(self) -> None:
-        books = Occupancy(MUTEX, 3)
+        books = Judge(MUTEX, 3)
         books.ask(0, (0,))
         books.ask(1, (0,))
         books.enter(0, 0, 1)
@@ -163,7 +164,7 @@ class TestOccupancy:
         books.enter(1, 0, 2)
 
     def test_groups(self) -> None:
-        books = Occupancy(GROUP, 4)
+        books = Judge(GROUP, 4)
         for process, groups in enumerate([(1,), (1, 2), (2,), (1,)]):
             books.ask(process, groups)
         assert books.enter(0, 1, 1) == 1
@@ -177,10 +178,10 @@ class TestOccupancy:
 
     def test_no_entry_without_a_request(self) -> None:
         with pytest.raises(SafetyViolation, match="without having asked"):
-            Occupancy(MUTEX, 2).enter(0, 0, 0)
+            Judge(MUTEX, 2).enter(0, 0, 0)
 
     def test_nobody_asks_twice_or_leaves_twice(self) -> None:
-        books = Occupancy(MUTEX, 2)
+        books = Judge(MUTEX, 2)
         books.ask(0, (0,))
         with pytest.raises(ContractError, match="asks again"):
             books.ask(0, (0,))
@@ -188,7 +189,7 @@ class TestOccupancy:
             books.leave(0)
 
     def test_fences_grow(self) -> None:
-        books = Occupancy(MUTEX, 2)
+        books = Judge(MUTEX, 2)
         for fence in (3, 4, 9):
             books.ask(0, (0,))
             books.enter(0, 0, fence)
@@ -198,7 +199,7 @@ class TestOccupancy:
             books.enter(0, 0, 9)
 
     def test_a_crash_frees(self) -> None:
-        books = Occupancy(MUTEX, 2)
+        books = Judge(MUTEX, 2)
         books.ask(0, (0,))
         books.ask(1, (0,))
         books.enter(0, 0, 0)
@@ -258,7 +259,7 @@ def test_k_entries_admit_k_and_need_to_be_told_k() -> None:
     assert [KMUTEX.sized({"k": 3}).admits(inside, 0, 0) for inside in range(5)] == [True, True, True, False, False]
     with pytest.raises(ConfigError, match="an option that says what k is"):
         KMUTEX.sized({"n": 3})
-    occupancy = Occupancy(KMUTEX.sized({"k": 2}), 3)
+    occupancy = Judge(KMUTEX.sized({"k": 2}), 3)
     for process in range(3):
         occupancy.ask(process, (0,))
     occupancy.enter(0, 0, 0)

@@ -55,7 +55,7 @@ def test_maekawa_s_costs_three_messages_per_member_under_every_load(n: int, m: i
         trace = Trace()
         engine = Scenario("maekawa-s", nodes=n, groups=m, **LOADS[load]).engine(seed, trace)
         engine.run()
-        assert not engine.occupancy.waiters()
+        assert not engine.judge.waiters()
         sent = [event for event in trace.events if event.event == "send"]
         assert len(sent) == 3 * asked_others(trace.events, n, m)
 

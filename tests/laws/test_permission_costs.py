@@ -128,7 +128,7 @@ def in_lockstep(original: System, general: System, requests: int, seed: int) -> 
     left = [requests] * original.n
     eager = rng.choice([0.1, 0.5, 0.9])  # how likely a request, or an exit, comes before a message
     while True:
-        waiting = set(first.occupancy.waiters())
+        waiting = set(first.judge.waiters())
         calls = [Action(tr.EXIT, process) for process in first.holders()]
         idle = [p for p in range(original.n) if left[p] and p not in waiting and p not in first.holders()]
         calls += [Action(tr.REQUEST, process, groups=(0,)) for process in idle]

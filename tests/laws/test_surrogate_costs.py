@@ -32,7 +32,7 @@ def traced(algorithm: str | type[Node], seed: int = 1, **parameters: Any) -> lis
     trace = Trace()
     engine = Scenario(algorithm, **parameters).engine(seed, trace)
     engine.run()
-    assert not engine.occupancy.waiters()
+    assert not engine.judge.waiters()
     return trace.events
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from congenial.kernel.effects import EVERYONE
 from congenial.kernel.message import Message, field_values
 from congenial.kernel.node import Node
-from congenial.kernel.out import EVERYONE, Outbox
+from congenial.kernel.out import Outbox
 from congenial.systems.system import System
 
 

@@ -16,9 +16,10 @@ from congenial.algorithms.group.token_gme import (
     Secondary,
     TokenGME,
 )
+from congenial.kernel.effects import EVERYONE
 from congenial.kernel.errors import UnexpectedMessage
 from congenial.kernel.node import INSIDE, WAITING
-from congenial.kernel.out import EVERYONE, Outbox
+from congenial.kernel.out import Outbox
 from congenial.kernel.trace import Event, Trace
 from congenial.sim.result import Result
 from congenial.sim.scenario import Scenario

@@ -19,8 +19,9 @@ from congenial.algorithms.group.token_gme_bounded import (
     TokenGMEBounded,
 )
 from congenial.algorithms.group.token_gme_types import TokenGMETypes
+from congenial.kernel.effects import EVERYONE
 from congenial.kernel.message import Message
-from congenial.kernel.out import EVERYONE, Outbox
+from congenial.kernel.out import Outbox
 from congenial.parts.selection import priorities
 from congenial.sim.simulate import simulate
 

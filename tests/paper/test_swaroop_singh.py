@@ -10,10 +10,11 @@ from congenial.algorithms.group.drs_gme import NONE, Complete, DrsGme, Request, 
 from congenial.algorithms.group.drs_gme_extended import DrsGmeExtended
 from congenial.algorithms.group.drs_gme_faults import T1, T2, DrsGmeFaults, GenToken, IsComplete
 from congenial.checker.check import check
+from congenial.kernel.effects import EVERYONE
 from congenial.kernel.errors import UnexpectedMessage
 from congenial.kernel.message import Message
 from congenial.kernel.node import IDLE, INSIDE, WAITING, Node
-from congenial.kernel.out import EVERYONE, Outbox
+from congenial.kernel.out import Outbox
 from congenial.kernel.state import state_of
 
 X, Y, Z = 7, 8, 9

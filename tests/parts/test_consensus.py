@@ -10,10 +10,11 @@ from agreement import INSTANCE, Amnesiac, Decider, Eager, Phoenix, Stubborn
 from congenial.checker.check import Inquiry, check
 from congenial.checker.fuzz import fuzz, run_batch
 from congenial.checker.world import Bounds
+from congenial.kernel.effects import EVERYONE
 from congenial.kernel.errors import UnexpectedMessage
 from congenial.kernel.message import Message
 from congenial.kernel.node import Node
-from congenial.kernel.out import EVERYONE, Outbox
+from congenial.kernel.out import Outbox
 from congenial.kernel.state import copy_of, durable_state, freeze, restore_durable, state_of
 from congenial.net.codec import Data, Vocabulary, encode_frame
 from congenial.parts.consensus import Accept, Consensus, ConsensusMessage, Decide, News, Prepare, Promise, Propose

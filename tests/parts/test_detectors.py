@@ -11,10 +11,11 @@ from congenial.algorithms.token.suzuki_kasami import SuzukiKasami
 from congenial.checker.check import check
 from congenial.checker.fuzz import fuzz
 from congenial.kernel import trace as tr
+from congenial.kernel.effects import EVERYONE
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message
 from congenial.kernel.node import WAITING, Node
-from congenial.kernel.out import EVERYONE, Out, Outbox
+from congenial.kernel.out import Out, Outbox
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Spec
 from congenial.kernel.state import copy_of, state_of

@@ -144,7 +144,7 @@ class TestCrash:
         run = drive(Herald, 3, EVERY_TEN, faults=Faults(crashes=(Outage(0, 95.0),)))
         assert len(run.times("request", 0)) == 10
         assert run.times("crash", 0) == [95.0]
-        assert run.engine.occupancy.waiters() == []
+        assert run.engine.judge.waiters() == []
 
     @pytest.mark.parametrize("delay", CHANNELS, ids=str)
     def test_what_is_sent_to_a_crashed_process_is_lost(self, delay: Distribution) -> None:
@@ -161,7 +161,7 @@ class TestCrash:
 
     def test_a_crash_inside_ends_the_stay_at_once(self) -> None:
         run = drive(Herald, 2, [(0.0, 0, 50.0), (20.0, 1, 1.0)], faults=Faults(crashes=(Outage(0, 10.0),)))
-        assert run.engine.occupancy.inside == 0
+        assert run.engine.judge.inside == 0
         assert not run.times("exit", 0)
         assert run.engine.meter.most_inside == 1
 

@@ -32,7 +32,7 @@ def told(parameters: dict[str, Any]) -> str:
     engine = Scenario(**settings).engine(seed=1, trace=trace)
     engine.run()
     heading = ", ".join([f"{name} {value}" for name, value in settings.items()])
-    ending = "".join([f"{process} waits in vain\n" for process in engine.occupancy.waiters()])
+    ending = "".join([f"{process} waits in vain\n" for process in engine.judge.waiters()])
     return f"# {heading}\n" + "".join([f"{event}\n" for event in trace.events]) + ending
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from congenial.kernel.out import EVERYONE, Outbox
+from congenial.kernel.effects import EVERYONE
+from congenial.kernel.out import Outbox
 from congenial.systems.catalogue import find_algorithm
 from congenial.systems.system import System
 

@@ -75,7 +75,7 @@ def test_histories_of_the_checker(name: str, nodes: int) -> None:
         assert faults_in(events, Journal()) == [], f"seed {seed}"
         assert unfinished(events) == [], f"seed {seed}"
         ejected += len([event for event in events if event.event == "eject"])
-        failed += len(turbulence.stepper.ledger.failed)
+        failed += len(turbulence.stepper.judge.ledger.failed)
     assert ejected
     assert failed
 

@@ -65,10 +65,10 @@ class Turbulence:
             if not stepper.up[packet.src] or not stepper.up[packet.dst]:
                 actions.append(Action(tr.DROP, int(packet.dst), int(packet.src), int(packet.number)))
         for process in self._up():
-            if stepper.occupancy.holds[process] >= 0:
-                if not stepper.pending[process]:
+            if stepper.judge.holds[process] >= 0:
+                if not stepper.judge.pending[process]:
                     actions.append(Action(tr.ISSUE if self.issues[process] else tr.EXIT, process))
-            elif stepper.occupancy.wants[process] is None and self.left[process]:
+            elif stepper.judge.wants[process] is None and self.left[process]:
                 actions.append(Action(tr.REQUEST, process, groups=(0,)))
             for peer in range(self.nodes):
                 if stepper.up[peer] == (peer in stepper.suspects[process]) and peer != process:

@@ -15,7 +15,7 @@ from time import process_time
 from congenial.checker.explore import DEADLOCK, MOST_EARLY, Explorer, Found, State
 from congenial.checker.graph import Graph
 from congenial.checker.movers import Movers, Situation
-from congenial.checker.stepper import Action, IllegalStep, Stepper
+from congenial.checker.stepper import Action, Stepper
 from congenial.checker.symmetry import Symmetry
 from congenial.checker.world import (
     ARGUMENT,
@@ -35,7 +35,7 @@ from congenial.checker.world import (
     World,
 )
 from congenial.kernel import trace as tr
-from congenial.kernel.errors import ConfigError, SafetyViolation
+from congenial.kernel.errors import ConfigError, IllegalStep, SafetyViolation
 from congenial.kernel.node import WAITING, Node
 from congenial.kernel.problem import Groups
 from congenial.kernel.trace import Event

@@ -10,9 +10,9 @@ import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from congenial.checker.stepper import Action, IllegalStep, Stepper
+from congenial.checker.stepper import Action, Stepper
 from congenial.kernel import trace as tr
-from congenial.kernel.errors import ConfigError, CongenialError, ContractError, SafetyViolation
+from congenial.kernel.errors import ConfigError, CongenialError, ContractError, IllegalStep, SafetyViolation
 from congenial.kernel.message import Message
 from congenial.kernel.trace import Event
 from congenial.systems.catalogue import find_algorithm
@@ -64,7 +64,7 @@ def _rest(stepper: Stepper) -> Action | None:
     for packet in stepper.deliverable():
         return Action(tr.DELIVER, int(packet.dst), int(packet.src), int(packet.number))
     for process in stepper.holders():
-        if not stepper.pending[process]:
+        if not stepper.judge.pending[process]:
             return Action(tr.EXIT, process)
     for process in range(stepper.system.n):
         for timer in stepper.timers[process]:

@@ -12,19 +12,16 @@ from typing import Final, final
 from mypy_extensions import i64
 
 from congenial.kernel import trace as tr
-from congenial.kernel.errors import CongenialError, ContractError
+from congenial.kernel.effects import EVERYONE
+from congenial.kernel.errors import ContractError, IllegalStep
+from congenial.kernel.judge import Judge
 from congenial.kernel.message import Message
 from congenial.kernel.node import INSIDE, Node
-from congenial.kernel.out import EVERYONE, Outbox
-from congenial.kernel.problem import Groups, Occupancy
+from congenial.kernel.out import Outbox
+from congenial.kernel.problem import Groups
 from congenial.kernel.state import durable_state, restore_durable
 from congenial.kernel.trace import Event, message_event
-from congenial.problems.weak import Ledger
 from congenial.systems.system import System
-
-
-class IllegalStep(CongenialError):
-    """A node raised, or did what the kernel contract does not allow."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +64,7 @@ class Stepper:
         self.n: i64 = n
         self.fifo = fifo
         self.nodes: list[Node] = system.nodes()
-        self.occupancy = Occupancy(system.problem, n)
-        self.ledger = Ledger(n)
-        self.issued: list[int] = [0] * n  # operations, by process
-        self.pending: list[bool] = [False] * n  # does it wait for the outcome of the last one?
-        self.fences: list[int] = [0] * n  # of the last entry
+        self.judge = Judge(system.problem, n)
         self.packets: list[Packet] = []  # under way, in the order of sending
         self.timers: list[list[int]] = [[] for _ in range(n)]  # those set, by process
         self.up: list[bool] = [True] * n
@@ -96,12 +89,11 @@ class Stepper:
         return list(first.values())
 
     def waiters(self) -> list[int]:
-        """Who waits, to enter or for the outcome of an operation."""
-        wants = self.occupancy.wants
-        return [process for process in range(self.n) if wants[process] is not None or self.pending[process]]
+        """The processes that wait, to enter or for the outcome of an operation."""
+        return self.judge.unserved()
 
     def holders(self) -> list[int]:
-        return [process for process in range(self.n) if self.occupancy.holds[process] >= 0]
+        return [process for process in range(self.n) if self.judge.holds[process] >= 0]
 
     # -- doing it --------------------------------------------------------------------------------------
 
@@ -131,14 +123,14 @@ class Stepper:
         out = Outbox(action.choices)
         packet: Packet | None = None
         if event == tr.REQUEST:
-            self.occupancy.ask(process, action.groups)
+            self.judge.ask(process, action.groups)
             self._tell(Event(self.step_count, tr.REQUEST, process, groups=action.groups, choices=action.choices))
         elif event == tr.EXIT:
-            self._require(self.occupancy.holds[process] >= 0 and not self.pending[process], action)
-            self.occupancy.leave(process)
+            self._require(self.judge.holds[process] >= 0 and not self.judge.pending[process], action)
+            self.judge.leave(process)
             self._tell(Event(self.step_count, tr.EXIT, process, choices=action.choices))
         elif event == tr.ISSUE:
-            self._require(self.occupancy.holds[process] >= 0 and not self.pending[process], action)
+            self._require(self.judge.holds[process] >= 0 and not self.judge.pending[process], action)
             self._issue(process, action.choices)
         elif event == tr.DELIVER:
             packet = self._packet(action)
@@ -159,7 +151,7 @@ class Stepper:
             elif event == tr.EXIT:
                 node.release(out)
             elif event == tr.ISSUE:
-                node.issue(self.system.operation(process, self.issued[process]), out)
+                node.issue(self.system.operation(process, self.judge.issued[process]), out)
             elif packet is not None:
                 node.receive(packet.src, packet.msg, out)
             elif event == tr.TIMER:
@@ -175,10 +167,7 @@ class Stepper:
         self._act(process, out)
 
     def _issue(self, process: int, choices: tuple[int, ...]) -> None:
-        self.issued[process] += 1
-        self.pending[process] = True
-        number = self.issued[process]
-        self.ledger.issue(process, number, self.fences[process])
+        number = self.judge.issue(process)
         operation = self.system.operation(process, number)
         self._tell(Event(self.step_count, tr.ISSUE, process, id=number, operation=operation, choices=choices))
 
@@ -198,30 +187,25 @@ class Stepper:
             self._send(process, dst, msg)
         self._tell_operations(process, out)
         if out.ejected:
-            self.occupancy.leave(process)
             self._tell(Event(self.step_count, tr.EJECT, process))
-            if self.pending[process]:
-                self.pending[process] = False
-                self.ledger.fail(process, self.issued[process])
+            self.judge.eject(process)
         if out.entered is not None:
             group, fence = out.entered
             self._tell(Event(self.step_count, tr.ENTER, process, group=group, fence=fence))
-            self.occupancy.enter(process, group, fence)
-            self.fences[process] = fence
+            self.judge.enter(process, group, fence)
             self.entries += 1
-        if (self.nodes[process].phase == INSIDE) != (self.occupancy.holds[process] >= 0):
+        if (self.nodes[process].phase == INSIDE) != (self.judge.holds[process] >= 0):
             raise IllegalStep(f"process {process} sets its phase by hand; use wait(), enter(), leave(), lose()")
 
     def _tell_operations(self, process: int, out: Outbox) -> None:
         for issuer, number, operation, result in out.executed:
             what = Event(self.step_count, tr.EXECUTE, process, issuer, number, operation=operation, result=result)
             self._tell(what)
-            self.ledger.execute(process, (issuer, number), result)
+            self.judge.execute(process, issuer, number, result)
         if out.answered is not None:
             number, result = out.answered
             self._tell(Event(self.step_count, tr.ANSWER, process, id=number, result=result))
-            self.pending[process] = False
-            self.ledger.answer(process, number, result)
+            self.judge.answer(process, number, result)
         if out.rested:
             self._tell(Event(self.step_count, tr.REST, process))
 
@@ -238,8 +222,7 @@ class Stepper:
         self.up[process] = False
         self.timers[process] = []
         self.suspects[process] = set()
-        self.occupancy.crash(process)
-        self.pending[process] = False
+        self.judge.crash(process)
         self._tell(Event(self.step_count, tr.CRASH, process))
 
     def _recover(self, process: int) -> None:

@@ -11,10 +11,10 @@ from typing import Final, final
 
 from librt.random import Random
 
-from congenial.checker.stepper import Action, IllegalStep, Stepper
+from congenial.checker.stepper import Action, Stepper
 from congenial.checker.world import Bounds
 from congenial.kernel import trace as tr
-from congenial.kernel.errors import SafetyViolation
+from congenial.kernel.errors import IllegalStep, SafetyViolation
 from congenial.problems.weak_history import faults_in
 
 CHANGES: Final = 3  # moments of change in a schedule by priorities
@@ -115,12 +115,12 @@ class Walk:
             if not stepper.up[process]:
                 if self.bounds.recovery:
                     actions.append(Action(tr.RECOVER, process))
-            elif stepper.occupancy.holds[process] >= 0:
-                if not stepper.pending[process]:
+            elif stepper.judge.holds[process] >= 0:
+                if not stepper.judge.pending[process]:
                     actions.append(Action(tr.EXIT, process, choices=self._choices()))
                     if self.operations[process] > 0:
                         actions.append(Action(tr.ISSUE, process, choices=self._choices()))
-            elif stepper.occupancy.wants[process] is None and self.left[process] > 0:
+            elif stepper.judge.wants[process] is None and self.left[process] > 0:
                 menu = self.menus[process]
                 groups = menu[self.rng.randrange(len(menu))]
                 actions.append(Action(tr.REQUEST, process, groups=groups, choices=self._choices()))

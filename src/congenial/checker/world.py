@@ -16,13 +16,14 @@ from typing import Final, final
 from librt.vecs import append, vec
 from mypy_extensions import i64
 
+from congenial.kernel.effects import EVERYONE
 from congenial.kernel.errors import ConfigError, SafetyViolation
+from congenial.kernel.judge import Ledger
 from congenial.kernel.message import Message
 from congenial.kernel.node import IDLE, INSIDE, PHASES, WAITING, Node
-from congenial.kernel.out import EVERYONE, Outbox
+from congenial.kernel.out import Outbox
 from congenial.kernel.problem import Groups
 from congenial.kernel.state import durable_state, freeze, node_from, restore_durable
-from congenial.problems.weak import Ledger
 from congenial.systems.system import System
 
 # an event is kind | argument; the argument of a delivery is the packet

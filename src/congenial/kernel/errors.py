@@ -23,5 +23,14 @@ class UnexpectedMessage(ContractError):
     """A message arrived that this node can never be sent."""
 
 
+class IllegalStep(CongenialError):
+    """A node raised, or did what the kernel contract forbids. If it `refused` the event, its state is unchanged;
+    otherwise it may be in any state."""
+
+    def __init__(self, text: str, refused: bool = False) -> None:
+        super().__init__(text)
+        self.refused = refused
+
+
 class SafetyViolation(CongenialError):
     """Something happened that the problem forbids, such as two holders at once."""

@@ -1,20 +1,34 @@
 """`Out`: the only way out of a node.
 
-A node gets an `Out` with every call and does everything it does to the world through it. The simulator,
-the checker and the network each have their own. `Outbox` just writes down what one step did; it serves
-drivers that act after the step, and tests that look at a step by itself.
+A node gets an `Out` with every call and does everything it does to the world through it. `Outbox` writes down
+what one step did: the process shell (`congenial.kernel.shell`) hands one to the node, and so do tests that look at a
+step by itself. The simulator has an `Out` of its own, for speed.
 """
 
 from __future__ import annotations
 
+from math import inf
 from typing import Final
 
 from mypy_extensions import mypyc_attr
 
+from congenial.kernel.effects import (
+    EVERYONE,
+    Answer,
+    CancelTimer,
+    Effect,
+    Eject,
+    Enter,
+    Execute,
+    Rest,
+    Save,
+    Send,
+    SetTimer,
+)
 from congenial.kernel.errors import ContractError
 from congenial.kernel.message import Message
 
-EVERYONE: Final = -1  # the destination of a broadcast, where a destination is written down
+MOST_TIMERS: Final = 1 << 30  # timers are numbered below
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -67,59 +81,52 @@ class Out:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Outbox(Out):
-    """Writes down what a step does.
+    """Writes down what a step does: `effects`, in the order in which the node made them. Only `Save` stands first
+    wherever it was called, since what a step saves must be durable before anything else of the step is seen.
 
     `choices` answers the step's calls of `choose`, in order, modulo the number of options; when they run out the
     answer is 0. `asked` then holds how many options each call had, so that a driver can come back with other answers.
     """
 
     def __init__(self, choices: tuple[int, ...] = ()) -> None:
+        self.effects: list[Effect] = []
         self.choices = choices
-        self.sent: list[tuple[int, Message]] = []
-        self.entered: tuple[int, int] | None = None
-        self.ejected = False
-        self.executed: list[tuple[int, int, object, object]] = []
-        self.answered: tuple[int, object] | None = None
-        self.rested = False
-        self.timers_set: list[tuple[int, float]] = []
-        self.timers_cancelled: list[int] = []
         self.asked: list[int] = []
-        self.saved = False
 
     def send(self, dst: int, msg: Message) -> None:
-        self.sent.append((dst, msg))
+        self.effects.append(Send(dst, msg))
 
     def broadcast(self, msg: Message) -> None:
-        self.sent.append((EVERYONE, msg))
+        self.effects.append(Send(EVERYONE, msg))
 
     def enter(self, group: int, fence: int) -> None:
         if self.entered is not None:
             raise ContractError("a step enters the critical section twice")
-        self.entered = (group, fence)
+        self.effects.append(Enter(group, fence))
 
     def eject(self) -> None:
-        self.ejected = True
+        self.effects.append(Eject())
 
     def execute(self, issuer: int, number: int, operation: object, result: object) -> None:
-        self.executed.append((issuer, number, operation, result))
+        self.effects.append(Execute(issuer, number, operation, result))
 
     def answer(self, number: int, result: object) -> None:
         if self.answered is not None:
             raise ContractError("a step answers two operations")
-        self.answered = (number, result)
+        self.effects.append(Answer(number, result))
 
     def rest(self) -> None:
-        self.rested = True
+        self.effects.append(Rest())
 
     def set_timer(self, timer: int, delay: float) -> None:
-        if timer in self.timers_cancelled:
-            self.timers_cancelled.remove(timer)
-        self.timers_set = [setting for setting in self.timers_set if setting[0] != timer]
-        self.timers_set.append((timer, delay))
+        if not 0 <= timer < MOST_TIMERS or not 0 <= delay < inf:
+            raise ContractError(
+                f"set_timer({timer}, {delay}): the timer must be 0..2^30-1, the delay finite, neither negative"
+            )
+        self.effects.append(SetTimer(timer, delay))
 
     def cancel_timer(self, timer: int) -> None:
-        self.timers_set = [setting for setting in self.timers_set if setting[0] != timer]
-        self.timers_cancelled.append(timer)
+        self.effects.append(CancelTimer(timer))
 
     def choose(self, options: int) -> int:
         if options < 1:
@@ -129,4 +136,76 @@ class Outbox(Out):
         return self.choices[turn] % options if turn < len(self.choices) else 0
 
     def save(self) -> None:
-        self.saved = True
+        if not self.saved:
+            self.effects.insert(0, Save())
+
+    # -- the same by kind ------------------------------------------------------------------------------
+
+    @property
+    def saved(self) -> bool:
+        return len(self.effects) > 0 and isinstance(self.effects[0], Save)
+
+    @property
+    def sent(self) -> list[tuple[int, Message]]:
+        """Destination and message of every sending; `EVERYONE` for a broadcast."""
+        return [(effect.dst, effect.msg) for effect in self.effects if isinstance(effect, Send)]
+
+    @property
+    def entered(self) -> tuple[int, int] | None:
+        """Group and fence of the entry, if there was one."""
+        for effect in self.effects:
+            if isinstance(effect, Enter):
+                return (effect.group, effect.fence)
+        return None
+
+    @property
+    def ejected(self) -> bool:
+        for effect in self.effects:  # noqa: SIM110 (compiles better than a generator)
+            if isinstance(effect, Eject):
+                return True
+        return False
+
+    @property
+    def executed(self) -> list[tuple[int, int, object, object]]:
+        """Issuer, number, operation and result of every execution."""
+        return [
+            (effect.issuer, effect.number, effect.operation, effect.result)
+            for effect in self.effects
+            if isinstance(effect, Execute)
+        ]
+
+    @property
+    def answered(self) -> tuple[int, object] | None:
+        for effect in self.effects:
+            if isinstance(effect, Answer):
+                return (effect.number, effect.result)
+        return None
+
+    @property
+    def rested(self) -> bool:
+        return Rest() in self.effects
+
+    @property
+    def timers_set(self) -> list[tuple[int, float]]:
+        """The timers that are set when the step is over, with their delays."""
+        last = self._last_of_timers()
+        return [
+            (effect.timer, effect.delay)
+            for effect in self.effects
+            if isinstance(effect, SetTimer) and last[effect.timer] is effect
+        ]
+
+    @property
+    def timers_cancelled(self) -> list[int]:
+        """The timers that the step has cancelled and not set again."""
+        last = self._last_of_timers()
+        return [
+            effect.timer for effect in self.effects if isinstance(effect, CancelTimer) and last[effect.timer] is effect
+        ]
+
+    def _last_of_timers(self) -> dict[int, Effect]:
+        last: dict[int, Effect] = {}
+        for effect in self.effects:
+            if isinstance(effect, (SetTimer, CancelTimer)):
+                last[effect.timer] = effect
+        return last

@@ -18,10 +18,11 @@ import asyncio
 from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, Final
 
+from congenial.kernel.effects import EVERYONE
 from congenial.kernel.errors import ConfigError, CongenialError, ContractError
 from congenial.kernel.message import Message
 from congenial.kernel.node import IDLE, INSIDE, WAITING
-from congenial.kernel.out import EVERYONE, Outbox
+from congenial.kernel.out import Outbox
 from congenial.kernel.state import durable_state
 from congenial.net.codec import Seats
 from congenial.net.door import OUTVOTED, TURN_BITS, Waiter, Want

@@ -16,10 +16,11 @@ from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any
 
+from congenial.kernel.effects import EVERYONE
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message
 from congenial.kernel.node import Node
-from congenial.kernel.out import EVERYONE, Outbox
+from congenial.kernel.out import Outbox
 from congenial.kernel.state import durable_state, restore_durable
 from congenial.net import link as link_module
 from congenial.net.codec import (

@@ -18,7 +18,7 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
-from congenial.kernel.errors import ConfigError, SafetyViolation
+from congenial.kernel.errors import ConfigError
 from congenial.kernel.problem import Problem
 from congenial.problems.epochs import EPOCH_BITS, InEpochs
 from congenial.problems.mutex import MUTEX
@@ -93,94 +93,3 @@ def build_resource(text: str, n: int) -> Resource:
     if text not in RESOURCES:
         raise ConfigError(f"unknown resource {text!r}: {', '.join(RESOURCES)}")
     return RESOURCES[text]()
-
-
-# -- what must hold, as it happens -------------------------------------------------------------------------
-
-Operation = tuple[int, int]
-"""Who issued it, and its number there."""
-
-
-class Ledger:
-    """What was issued, executed, answered and failed, and whether that may be. Drivers keep one beside their
-    `Occupancy`; `congenial.problems.weak_history` judges whole histories, more strictly.
-
-    All replicas execute the same operations in the same order with the same results, each one once, none that has
-    failed, those of an earlier section before those of a later one; an answer is the result of the process's replica.
-    """
-
-    def __init__(self, n: int) -> None:
-        self.log: list[tuple[Operation, int, object]] = []  # operation, fence of its section, result
-        self.places: dict[Operation, int] = {}  # in the log
-        self.executed: list[int] = [0] * n  # how many of the log each replica has
-        self.pending: dict[Operation, int] = {}  # the fence of its section
-        self.failed: set[Operation] = set()
-
-    def issue(self, process: int, number: int, fence: int) -> None:
-        self.pending[(process, number)] = fence
-
-    def execute(self, process: int, operation: Operation, result: object) -> None:
-        place = self.executed[process]
-        self.executed[process] += 1
-        if place < len(self.log):
-            expected, _, before = self.log[place]
-            if operation != expected:
-                raise SafetyViolation(
-                    f"process {process} executes {spelled(operation)} where others have executed {spelled(expected)}"
-                )
-            if result != before:
-                raise SafetyViolation(
-                    f"{spelled(operation)} has the result {result} at process {process}, and {before} elsewhere"
-                )
-            return
-        if operation in self.failed:
-            raise SafetyViolation(f"process {process} executes {spelled(operation)}, which has failed")
-        if operation in self.places:
-            raise SafetyViolation(f"process {process} executes {spelled(operation)} a second time")
-        if operation not in self.pending:
-            raise SafetyViolation(f"process {process} executes {spelled(operation)}, which nobody waits for")
-        fence = self.pending[operation]
-        if self.log and fence < self.log[-1][1]:
-            raise SafetyViolation(f"process {process} executes {spelled(operation)} after one of a later section")
-        self.places[operation] = place
-        self.log.append((operation, fence, result))
-
-    def answer(self, process: int, number: int, result: object) -> None:
-        operation = (process, number)
-        if self.pending.pop(operation, -1) < 0:
-            raise SafetyViolation(f"process {process} is answered {spelled(operation)}, which it does not wait for")
-        place = self.places.get(operation, len(self.log))
-        if place >= self.executed[process] or self.log[place][2] != result:
-            raise SafetyViolation(
-                f"process {process} is answered {result}, which {spelled(operation)} did not give there"
-            )
-
-    def fail(self, process: int, number: int) -> None:
-        operation = (process, number)
-        self.pending.pop(operation)
-        if operation in self.places:
-            raise SafetyViolation(f"process {process} is ejected, but {spelled(operation)}, pending, has been executed")
-        self.failed.add(operation)
-
-    # -- as a value ----------------------------------------------------------------------------------------
-
-    def key(self) -> tuple[object, ...]:
-        return (
-            tuple(self.log),
-            tuple(self.executed),
-            tuple(sorted(self.pending.items())),
-            tuple(sorted(self.failed)),
-        )
-
-    def copy(self) -> Ledger:
-        twin = Ledger(0)
-        twin.log = list(self.log)
-        twin.places = dict(self.places)
-        twin.executed = list(self.executed)
-        twin.pending = dict(self.pending)
-        twin.failed = set(self.failed)
-        return twin
-
-
-def spelled(operation: Operation) -> str:
-    return f"operation {operation[1]} of {operation[0]}"

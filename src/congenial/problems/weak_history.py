@@ -18,8 +18,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from congenial.kernel import trace as tr
+from congenial.kernel.judge import Operation, name_of
 from congenial.kernel.trace import Event
-from congenial.problems.weak import Operation, Resource, spelled
+from congenial.problems.weak import Resource
 
 AWAY: Final = "down"
 OUT: Final = "outside"
@@ -162,7 +163,7 @@ class History:
             operation = (process, self.numbers[process])
             self.failed.add(operation)
             if operation in self.places:
-                self._fault("WME3", event, f"its {spelled(operation)}, pending, has been executed")
+                self._fault("WME3", event, f"its {name_of(operation)}, pending, has been executed")
 
     def judge_order(self) -> None:
         """WME1 and WME2: is there an order?"""
@@ -219,7 +220,7 @@ class History:
             self.places[operation] = place
             self.log.append((operation, event.result))
         elif self.log[place][0] != operation:
-            self._fault("1CS", event, f"another replica has executed {spelled(self.log[place][0])} in its place")
+            self._fault("1CS", event, f"another replica has executed {name_of(self.log[place][0])} in its place")
         elif self.log[place][1] != event.result:
             self._fault("1CS", event, f"another replica has the result {self.log[place][1]}")
 
@@ -241,6 +242,6 @@ class History:
                 expected = resource.apply(self.issued[operation][1])
                 if expected != result:
                     self.faults.append(
-                        f"1CS: {spelled(operation)} has the result {result}; a single copy says {expected}"
+                        f"1CS: {name_of(operation)} has the result {result}; a single copy says {expected}"
                     )
                     return

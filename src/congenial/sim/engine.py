@@ -16,13 +16,12 @@ from mypy_extensions import i64
 
 from congenial.kernel import trace as tr
 from congenial.kernel.errors import CongenialError, ContractError
+from congenial.kernel.judge import Judge
 from congenial.kernel.message import Message
 from congenial.kernel.node import Node
 from congenial.kernel.out import Out
-from congenial.kernel.problem import Occupancy
 from congenial.kernel.state import durable_state, restore_durable
 from congenial.kernel.trace import Event, Trace, message_event
-from congenial.problems.weak import Ledger
 from congenial.sim.chance import CHOICES, FAULTS, NETWORK, Distribution, Exponential, exponential
 from congenial.sim.faults import FOREVER, NO_FAULTS, Faults, Mishap, Outage, Partition, RandomOutages, RandomPartitions
 from congenial.sim.meter import Meter
@@ -102,14 +101,10 @@ class Engine(Out):
         self.n: i64 = n
         self.now = 0.0
         self.current: i64 = 0  # the process whose step it is
-        self.occupancy = Occupancy(system.problem, n)
+        self.judge = Judge(system.problem, n)
         self.meter = Meter(n)
         self.operations: i64 = operations  # that a process issues, one after the other, when it has entered
-        self.ledger = Ledger(n)
-        self.issued: list[int] = [0] * n
         self.to_issue: list[int] = [0] * n  # in this stay
-        self.pending: list[bool] = [False] * n
-        self.fences: list[int] = [0] * n  # of the last entry
         self.unfinished: i64 = n  # processes that will ask again, wait or hold
         self.stuck = False
         # messages under way: in the bag if order does not matter and delays have no memory, else in the queue
@@ -264,7 +259,7 @@ class Engine(Out):
         self.due[process] = NEVER
         groups = self.workload.groups(process, self.streams[process])
         self.current = process
-        self.occupancy.ask(process, groups)
+        self.judge.ask(process, groups)
         self.meter.asked(process, self.now)
         if self.trace is not None:
             self.trace.record(Event(self.now, tr.REQUEST, process, groups=groups))
@@ -273,6 +268,7 @@ class Engine(Out):
 
     def _leave(self, process: i64) -> None:
         self.current = process
+        self.judge.leave(process)
         self._out_of_section(process, tr.EXIT)
         self.nodes[process].release(self)
         self._after_step(process)
@@ -280,12 +276,9 @@ class Engine(Out):
 
     def _issue(self, process: i64) -> None:
         self.current = process
-        self.issued[process] += 1
         self.to_issue[process] -= 1
-        self.pending[process] = True
-        number = self.issued[process]
+        number = self.judge.issue(process)
         operation = self.system.operation(process, number)
-        self.ledger.issue(process, number, self.fences[process])
         if self.trace is not None:
             self.trace.record(Event(self.now, tr.ISSUE, process, id=number, operation=operation))
         self.nodes[process].issue(operation, self)
@@ -300,13 +293,11 @@ class Engine(Out):
             self.appointments[process] = self.queue.push(self.now + hold, LEAVE | process)
 
     def waiters(self) -> list[int]:
-        """Who waits, to enter or for the outcome of an operation."""
-        wants = self.occupancy.wants
-        return [process for process in range(self.n) if wants[process] is not None or self.pending[process]]
+        """The processes that wait, to enter or for the outcome of an operation."""
+        return self.judge.unserved()
 
     def _out_of_section(self, process: i64, event: str) -> None:
-        self.occupancy.leave(process)
-        self.meter.left(self.now, self.occupancy.waiting > 0)
+        self.meter.left(self.now, self.judge.waiting > 0)
         if self.trace is not None:
             self.trace.record(Event(self.now, event, process))
 
@@ -329,21 +320,18 @@ class Engine(Out):
 
     def enter(self, group: int, fence: int) -> None:
         process = self.current
-        group = self.occupancy.enter(process, group, fence)
+        group = self.judge.enter(process, group, fence)
         self.meter.entered(process, self.now, group, self.system.problem.groups)
         self.timers_in_a_row = 0
         if self.trace is not None:
             self.trace.record(Event(self.now, tr.ENTER, process, group=group, fence=fence))
-        self.fences[process] = fence
         self.to_issue[process] = self.operations
         self._stay(process)
 
     def eject(self) -> None:
         process = self.current
+        self.judge.eject(process)
         self._out_of_section(process, tr.EJECT)
-        if self.pending[process]:
-            self.pending[process] = False
-            self.ledger.fail(process, self.issued[process])
         self._think(process)
 
     def execute(self, issuer: int, number: int, operation: object, result: object) -> None:
@@ -351,14 +339,13 @@ class Engine(Out):
         if self.trace is not None:
             what = Event(self.now, tr.EXECUTE, process, issuer, number, operation=operation, result=result)
             self.trace.record(what)
-        self.ledger.execute(process, (issuer, number), result)
+        self.judge.execute(process, issuer, number, result)
 
     def answer(self, number: int, result: object) -> None:
         process = self.current
         if self.trace is not None:
             self.trace.record(Event(self.now, tr.ANSWER, process, id=number, result=result))
-        self.ledger.answer(process, number, result)
-        self.pending[process] = False
+        self.judge.answer(process, number, result)
         self._stay(process)
 
     def rest(self) -> None:
@@ -655,10 +642,9 @@ class Engine(Out):
         if self.status[process] == PAUSED:
             self._discard_kept(process)
         self.status[process] = DOWN
-        if self.occupancy.holds[process] >= 0:
-            self.meter.left(self.now, self.occupancy.waiting > 0)
-        self.occupancy.crash(process)
-        self.pending[process] = False
+        if self.judge.holds[process] >= 0:
+            self.meter.left(self.now, self.judge.waiting > 0)
+        self.judge.crash(process)
         if self.appointments[process] != 0:
             self.unfinished -= 1
         self.appointments[process] = 0

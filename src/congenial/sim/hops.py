@@ -87,7 +87,7 @@ def measure_hops(
 def _run(scenario: Scenario) -> Engine:
     engine = scenario.engine(seed=1)
     engine.run()
-    waiters = engine.occupancy.waiters()
+    waiters = engine.judge.waiters()
     if waiters:
         who = ", ".join([str(process) for process in waiters])
         raise CongenialError(f"{engine.system.name} deadlocks: nothing can happen any more, and these wait: {who}")
