@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
 
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups, Problem
@@ -30,6 +30,7 @@ class Ping(Message):
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Broadcaster(Node):
     spec: ClassVar[Spec] = Spec(name="broadcast", title="Broadcast", problem=Anyone())
+    messages: ClassVar[Messages] = (Ping,)
 
     def __init__(self, me: int, n: int) -> None:
         super().__init__(me, n)

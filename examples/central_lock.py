@@ -36,6 +36,7 @@ class CentralLock(Node):
         waiting=Law("0", "2"),
         sync_delay=Law("1", "2"),
     )
+    messages = (Ask, Grant, Done)
 
     def __init__(self, me: int, n: int) -> None:
         super().__init__(me, n)

@@ -24,6 +24,7 @@ class WitnessedToken(Message):
 
 class Witnessed(SinghalHeuristic):
     spec: ClassVar[Spec] = replace(SPEC, name="singhal-witnessed")
+    messages = (*SinghalHeuristic.messages, WitnessedToken)
 
     def __init__(self, me: int, n: int) -> None:
         super().__init__(me, n)

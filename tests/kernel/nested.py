@@ -42,6 +42,7 @@ class Tagged(Wrapper):
     """All that the inner node says travels in messages of the outer one."""
 
     spec: ClassVar[Spec] = Spec(name="tagged", title="a wrapper", problem=MUTEX)
+    messages = (Inner, Batch)
 
     def relay(self, out: Out) -> Out:
         return TaggedOut(self, out)
@@ -102,6 +103,7 @@ class Counter(Part):
     """Counts up, and tells."""
 
     durable = ("best",)
+    messages = (Count,)
 
     def __init__(self) -> None:
         self.best = 0

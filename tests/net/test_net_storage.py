@@ -32,6 +32,7 @@ class Counter(Node):
     """Enters at once, counts its entries durably, and tells everyone. (No exclusion: it shows the driver's side.)"""
 
     durable: ClassVar[tuple[str, ...]] = ("count",)
+    messages = (Entered,)
 
     def __init__(self, me: int, n: int) -> None:
         super().__init__(me, n)

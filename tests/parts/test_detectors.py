@@ -92,6 +92,7 @@ class Asker(Node):
     """Process 0 asks all others, and enters when each has answered or is suspected."""
 
     spec: ClassVar[Spec] = Spec("asker", "an asker", MUTEX)
+    messages = (Question, Answer)
 
     def __init__(self, me: int, n: int) -> None:
         super().__init__(me, n)

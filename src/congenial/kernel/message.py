@@ -1,13 +1,19 @@
 """Messages: small frozen dataclasses, one per message of a paper.
 
 A message is plain immutable data: its fields are numbers, strings, booleans, None, other messages, or tuples of such.
-It never says who sent it: the driver does, as `src` of `Node.receive`.
+It does not name its sender: the driver does, as `src` of `Node.receive`.
+
+A class that sends messages declares their classes in its `messages`, and the classes that it is made of in its
+`made_of`; `messages_of` collects both.
+
+A compiled class does not keep its annotations in full: it knows `tuple[int, ...]` only as a tuple. So a tuple of
+anything else than integers repeats its type where it is kept: `pairs: Pairs = field(metadata={"type": Pairs})`.
 """
 
 from __future__ import annotations
 
 from dataclasses import Field, fields
-from typing import Any
+from typing import Any, TypeAlias, cast, get_type_hints
 
 from mypy_extensions import mypyc_attr
 
@@ -15,6 +21,44 @@ from mypy_extensions import mypyc_attr
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Message:
     """Base of all messages. Subclasses are declared with `@dataclass(frozen=True)`."""
+
+
+Messages: TypeAlias = tuple[type[Message], ...]
+"""Classes of messages, as `Node.messages` and `Part.messages` declare them."""
+
+
+def messages_of(*kinds: type) -> Messages:
+    """The message classes that nodes or parts of these classes send: their own, then those of what they are made of."""
+    found: list[type[Message]] = []
+    seen: list[type] = []
+    _collect_messages(kinds, found, seen)
+    return tuple(found)
+
+
+def _collect_messages(kinds: tuple[type, ...], found: list[type[Message]], seen: list[type]) -> None:
+    for kind in kinds:
+        if kind in seen:
+            continue
+        seen.append(kind)
+        for message in cast(Messages, getattr(kind, "messages", ())):
+            if message not in found:
+                found.append(message)
+        _collect_messages(cast("tuple[type, ...]", getattr(kind, "made_of", ())), found, seen)
+
+
+def field_types(kind: type) -> dict[str, Any]:
+    """The types of a class's fields, by name, in the order of declaration."""
+    hints = get_type_hints(kind)
+    compiled = hasattr(kind, "__mypyc_attrs__")
+    found: dict[str, Any] = {}
+    for field in fields_of(kind):
+        hint: Any = field.metadata.get("type", hints[field.name])
+        if compiled and hint is tuple:
+            hint = tuple[int, ...]
+        elif compiled and hint is type:  # what mypyc keeps of all that is not a class
+            hint = Any
+        found[field.name] = hint
+    return found
 
 
 def fields_of(kind: type) -> tuple[Field[Any], ...]:
@@ -41,6 +85,19 @@ def as_data(value: object) -> object:
             if isinstance(member, (tuple, Message)):
                 return tuple([as_data(member) for member in value])
     return value
+
+
+def nested_messages(value: object) -> list[Message]:
+    """A message and all messages in its fields; of a tuple, those of its members."""
+    found: list[Message] = []
+    if isinstance(value, tuple):
+        for member in value:
+            found += nested_messages(member)
+    elif isinstance(value, Message):
+        found.append(value)
+        for name in field_names(type(value)):
+            found += nested_messages(getattr(value, name))
+    return found
 
 
 def integers(value: object) -> int:

@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 from mypy_extensions import mypyc_attr
 
 from congenial.kernel.errors import ContractError, UnexpectedMessage
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import UNSPECIFIED, Spec
@@ -33,7 +33,8 @@ class Node:
 
     spec: ClassVar[Spec] = UNSPECIFIED
     durable: ClassVar[tuple[str, ...]] = ()  # the attributes that `Out.save` saves
-    made_of: ClassVar[tuple[type, ...]] = ()  # the classes of its parts and inner nodes that have messages
+    messages: ClassVar[Messages] = ()  # the classes of the messages that it sends itself
+    made_of: ClassVar[tuple[type, ...]] = ()  # the classes of its parts and inner nodes that send messages
     rejoins: ClassVar[bool] = False  # one process may be started again while others go on, even without memory
 
     def __init__(self, me: int, n: int) -> None:

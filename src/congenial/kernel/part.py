@@ -6,8 +6,8 @@ and stored together with it. Nothing inside a node may be shared: a copy of the 
 attribute that holds it, so a part does not refer to the node it belongs to, nor two parts to a third.
 
 If a node names the attribute in its `durable`, then what survives a crash are the attributes that the part's own class
-names in its `durable`. The messages of a part travel like the node's own if the node's class lists the part's class in
-`made_of`.
+names in its `durable`. A part declares its messages in `messages`; they travel like the node's own if the node's class
+lists the part's class in `made_of`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,13 @@ from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
 
+from congenial.kernel.message import Messages
+
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Part:
     """Base of all parts that a driver has to know of."""
 
     durable: ClassVar[tuple[str, ...]] = ()  # the attributes that `Out.save` saves
-    made_of: ClassVar[tuple[type, ...]] = ()  # the classes of its own parts that have messages
+    messages: ClassVar[Messages] = ()  # the classes of the messages that it sends itself
+    made_of: ClassVar[tuple[type, ...]] = ()  # the classes of its own parts that send messages

@@ -33,7 +33,7 @@ from typing import Any, ClassVar, Final
 from mypy_extensions import mypyc_attr
 
 from congenial.kernel.errors import UnexpectedMessage
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.out import Out
 from congenial.kernel.part import Part
 
@@ -107,6 +107,7 @@ class Campaign:
 class Consensus(Part):
     """All instances of one process."""
 
+    messages: ClassVar[Messages] = (Prepare, Promise, Propose, Accept, Decide, News)
     durable: ClassVar[tuple[str, ...]] = ("ballots", "accepted", "decisions", "low")
 
     def __init__(self, me: int, n: int, everyone: bool = True, first: int = 0) -> None:

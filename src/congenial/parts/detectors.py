@@ -13,12 +13,12 @@ It is a part: a node hands it its timers and the `Heartbeat` messages. It needs 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
 from congenial.kernel.errors import ConfigError
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.out import Out
 from congenial.kernel.part import Part
 
@@ -48,6 +48,8 @@ class Patience:
 class Heartbeats(Part):
     """A sign of life to everyone each `period`; who gives none for `timeout` is suspected, and after a mistake about a
     process it may be silent for a `period` longer."""
+
+    messages: ClassVar[Messages] = (Heartbeat,)
 
     def __init__(self, me: int, n: int, period: float, timeout: float, most: float = 1e9) -> None:
         self.me = me

@@ -8,8 +8,9 @@
         case.run()
 
 Simulations under several loads, all interleavings of small systems, random schedules of larger ones, everybody inside
-together where the problem promises it (a spec that admits that it is not so must be right, too), and copies of nodes
-that behave as the nodes do. A case that fails raises AssertionError, with the run that shows what is wrong.
+together where the problem promises it (a spec that admits that it is not so must be right, too), copies of nodes that
+behave as the nodes do, and messages that are all declared. A case that fails raises AssertionError, with the run that
+shows what is wrong.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from congenial.checker.stepper import Action, Stepper
 from congenial.checker.walk import Walk
 from congenial.checker.world import Bounds
 from congenial.kernel import trace as tr
+from congenial.kernel.message import messages_of, nested_messages
 from congenial.kernel.node import Node
 from congenial.kernel.problem import Groups
 from congenial.kernel.state import node_from, state_of
@@ -97,6 +99,7 @@ class Suite:
                 found.append(Case(name, self._exploration(nodes, requests, order)))
             found.append(Case(f"random schedules, {channels}", self._fuzz(order)))
             found.append(Case(f"copies behave alike, {channels}", self._copies(order)))
+            found.append(Case(f"all messages are declared, {channels}", self._messages(order)))
             if self.concurrent_entry:
                 together = "everybody" if self.keeps_concurrent_entry else "not always everybody"
                 found.append(Case(f"{together} inside together, {channels}", self._together(order)))
@@ -197,6 +200,26 @@ class Suite:
                     assert same, told(what, first.events)
                 steps += len(actions)
             return f"{steps} steps"
+
+        return test
+
+    def _messages(self, order: str) -> Callable[[], str]:
+        """Every message that is sent is of a class that the node, or what it is made of, declares."""
+
+        def test() -> str:
+            system = System(self.algorithm, 4, self.options)
+            declared = messages_of(system.algorithm, *system.inner)
+            seen: set[type] = set()
+            for seed in range(4):
+                stepper = Stepper(system, order == "fifo")
+                for action in self._random_run(system, order, seed):
+                    stepper.take(action)
+                    for packet in stepper.packets:
+                        seen.update(type(message) for message in nested_messages(packet.msg))
+            names = sorted({kind.__name__ for kind in seen if kind not in declared})
+            what = f"{self.algorithm.__name__} sends {', '.join(names)}, but does not declare it"
+            assert not names, f"{what}: add it to `messages` of the class that sends it"
+            return f"{len(seen)} kinds of messages"
 
         return test
 

@@ -30,11 +30,11 @@ Decided here, where the prose leaves it open:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import INSIDE, WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -101,6 +101,8 @@ class Resume(Message):
 @mypyc_attr(allow_interpreted_subclasses=True)
 class CrashRestart(Instances):
     """`instance`, of the base class, is the number of processes that have failed before it was made."""
+
+    messages: ClassVar[Messages] = (*Instances.messages, Notify, Restart, Done, Start, Leave, Resume)
 
     def __init__(self, me: int, n: int, **settings: Setting) -> None:
         super().__init__(me, n, **settings)

@@ -29,7 +29,7 @@ from typing import ClassVar, Final, cast
 
 from mypy_extensions import mypyc_attr
 
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import INSIDE, WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -110,6 +110,7 @@ class Voting(Message):
 class Epochs(Instances):
     """`instance`, of the base class, is the number of the epoch."""
 
+    messages: ClassVar[Messages] = (*Instances.messages, Change, Epoch, Ready, Join, Recall, Recalled, Voting)
     durable: ClassVar[tuple[str, ...]] = ("instance", "members", "consensus", "runs_from", "votes_from")
     made_of: ClassVar[tuple[type, ...]] = (Consensus,)
     rejoins: ClassVar[bool] = True

@@ -15,7 +15,7 @@ from typing import ClassVar, Final
 from mypy_extensions import mypyc_attr
 
 from congenial.kernel.errors import ContractError
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Problem
@@ -66,6 +66,7 @@ class Pass:
 class Instances(Node):
     """Instance 0 runs on all processes from the start."""
 
+    messages: ClassVar[Messages] = (Inside,)
     algorithm: ClassVar[type[Node]] = Node
 
     def __init__(self, me: int, n: int, **settings: Setting) -> None:

@@ -28,12 +28,12 @@ With faults see `drs_gme_faults`; the numbers in START and COMPLETE are for thos
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from dataclasses import dataclass, field
+from typing import ClassVar, Final, TypeAlias
 
 from mypy_extensions import mypyc_attr
 
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import INSIDE, WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -56,6 +56,10 @@ SPEC = Spec(
 NONE: Final = -1  # no session
 
 
+Queue: TypeAlias = tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
+"""Groups; for each the processes that wait for it, with the numbers of their requests."""
+
+
 @dataclass(frozen=True)
 class Request(Message):
     number: int
@@ -66,7 +70,7 @@ class Request(Message):
 class Token(Message):
     session: int  # that its receiver begins
     known: tuple[int, ...]  # the latest request of each process that was served or queued
-    queue: tuple[tuple[int, tuple[tuple[int, int], ...]], ...]  # groups, and who waits for each with which request
+    queue: Queue = field(metadata={"type": Queue})
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,7 @@ class DrsGme(Node):
     """Process 0 holds the token first."""
 
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (Request, Token, Start, Complete)
 
     def __init__(self, me: int, n: int) -> None:
         super().__init__(me, n)

@@ -36,7 +36,7 @@ from mypy_extensions import mypyc_attr
 from congenial.algorithms.group import drs_gme
 from congenial.algorithms.group.drs_gme import NONE, Complete, DrsGme, Start, Token
 from congenial.algorithms.token.aged_token import build_time
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import INSIDE, WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -78,6 +78,7 @@ class DrsGmeFaults(DrsGme):
     """`patience` should be above the time in which everybody can have been a captain, `reply` above that of a stay."""
 
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (*DrsGme.messages, GenToken, IsComplete)
     durable: ClassVar[tuple[str, ...]] = (
         "number", "session", "holding", "group", "followers", "queue", "known", "passed", "successor",
     )  # fmt: skip

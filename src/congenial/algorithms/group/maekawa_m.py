@@ -27,7 +27,7 @@ from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
 
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -116,6 +116,8 @@ class Latest:
 @mypyc_attr(allow_interpreted_subclasses=True)
 class SharedLocks(Loopback):
     """The algorithm over any quorums; `_quorum_of` says which."""
+
+    messages: ClassVar[Messages] = (Request, Locked, Failed, Inquire, Relinquish, Release)
 
     def __init__(self, me: int, n: int) -> None:
         super().__init__(me, n)

@@ -20,7 +20,7 @@ from typing import ClassVar
 from mypy_extensions import mypyc_attr
 
 from congenial.algorithms.group.maekawa_m import GROUPS, Latest
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -62,6 +62,7 @@ class Release(Message):
 @mypyc_attr(allow_interpreted_subclasses=True)
 class MaekawaS(Loopback):
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (Request, Locked, Release)
 
     def __init__(self, me: int, n: int, groups: Surficial) -> None:
         super().__init__(me, n)

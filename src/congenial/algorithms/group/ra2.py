@@ -22,7 +22,7 @@ from typing import ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import IDLE, WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -88,6 +88,7 @@ class Release(Message):
 @mypyc_attr(allow_interpreted_subclasses=True)
 class RA2(Node):
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (Request, Reply, Invite, Release)
 
     def __init__(self, me: int, n: int, vectors: bool = True) -> None:
         super().__init__(me, n)

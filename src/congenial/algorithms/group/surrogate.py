@@ -17,7 +17,7 @@ Cost: at most REQUEST, LOCKED, INQUIRE, RELINQUISH, LOCKED again, CANCEL and REL
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
@@ -25,6 +25,7 @@ from mypy_extensions import mypyc_attr
 from congenial.algorithms.group import surrogate_b, surrogate_quorum
 from congenial.algorithms.group.surrogate_b import Released, SurrogateB
 from congenial.algorithms.group.surrogate_quorum import Asked
+from congenial.kernel.message import Messages
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Law, Spec
 from congenial.parts.news import Items, News
@@ -43,12 +44,13 @@ SPEC = replace(
 
 @dataclass(frozen=True)
 class Locked(surrogate_quorum.Locked):
-    over: Items
+    over: Items = field(metadata={"type": Items})
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Surrogate(SurrogateB):
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (*SurrogateB.messages, Locked)
 
     def __init__(self, me: int, n: int, quorums: Quorums | Information) -> None:
         super().__init__(me, n, quorums)

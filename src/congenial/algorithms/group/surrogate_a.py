@@ -22,7 +22,7 @@ from mypy_extensions import mypyc_attr
 
 from congenial.algorithms.group import surrogate_quorum
 from congenial.algorithms.group.surrogate_quorum import Asked, Invite, SurrogateQuorum
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import INSIDE
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Law, Spec
@@ -52,6 +52,7 @@ class Released(Message):
 @mypyc_attr(allow_interpreted_subclasses=True)
 class SurrogateA(SurrogateQuorum):
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (*SurrogateQuorum.messages, Invite, Leave, Released)
 
     def __init__(self, me: int, n: int, quorums: Quorums) -> None:
         super().__init__(me, n, quorums)

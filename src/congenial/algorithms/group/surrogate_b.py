@@ -12,14 +12,14 @@ request of its sender it ends, and whose lock it is about.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
 
 from congenial.algorithms.group import surrogate_quorum
 from congenial.algorithms.group.surrogate_quorum import Asked, SurrogateQuorum
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Law, Spec
 from congenial.parts.quorums.information import Information
@@ -38,20 +38,21 @@ SPEC = replace(
 
 @dataclass(frozen=True)
 class Invite(surrogate_quorum.Invite):
-    weight: Weight
+    weight: Weight = field(metadata={"type": Weight})
 
 
 @dataclass(frozen=True)
 class Released(Message):
     number: int
     leader: int
-    weight: Weight
+    weight: Weight = field(metadata={"type": Weight})
     fence: int
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class SurrogateB(SurrogateQuorum):
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (*SurrogateQuorum.messages, Invite, Released)
 
     def __init__(self, me: int, n: int, quorums: Quorums | Information) -> None:
         super().__init__(me, n, quorums)

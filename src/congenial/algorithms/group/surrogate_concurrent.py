@@ -17,7 +17,7 @@ has left, and whom nobody asks to step down.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
@@ -26,7 +26,7 @@ from congenial.algorithms.group import surrogate, surrogate_quorum
 from congenial.algorithms.group.surrogate import Surrogate
 from congenial.algorithms.group.surrogate_b import Invite, Released
 from congenial.algorithms.group.surrogate_quorum import Asked, Request
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import INSIDE
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Law, Spec
@@ -46,13 +46,13 @@ SPEC = replace(
 
 @dataclass(frozen=True)
 class Locked(surrogate.Locked):
-    rivals: Items  # processes and the numbers of their requests
+    rivals: Items = field(metadata={"type": Items})  # processes and the numbers of their requests
 
 
 @dataclass(frozen=True)
 class Forward(Message):
     number: int  # of the request that the lock was given to
-    request: Asked
+    request: Asked = field(metadata={"type": Asked})
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,7 @@ class StepDown(Message):
 @mypyc_attr(allow_interpreted_subclasses=True)
 class SurrogateConcurrent(Surrogate):
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (*Surrogate.messages, Locked, Forward, StepDown)
 
     def __init__(self, me: int, n: int, quorums: Quorums) -> None:
         super().__init__(me, n, quorums)

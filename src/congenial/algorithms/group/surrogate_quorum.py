@@ -17,12 +17,12 @@ lists that are long out of date. Added: fences; a session's travels with INVITE 
 from __future__ import annotations
 
 from bisect import insort
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from typing import ClassVar, TypeAlias
 
 from mypy_extensions import mypyc_attr
 
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -62,7 +62,7 @@ class Request(Message):
 class Locked(Message):
     number: int
     fence: int
-    compatible: tuple[Asked, ...]
+    compatible: tuple[Asked, ...] = field(metadata={"type": tuple[Asked, ...]})
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,8 @@ class Cancel(Message):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class SurrogateQuorum(Node):
+    messages: ClassVar[Messages] = (Request, Locked, Failed, Inquire, Relinquish, Cancel)
+
     def __init__(self, me: int, n: int, quorums: Quorums | Information) -> None:
         super().__init__(me, n)
         if isinstance(quorums, Quorums):

@@ -14,7 +14,7 @@ Weights are not needed, and not looked at. To tell everybody costs O(n) messages
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
@@ -24,7 +24,7 @@ from congenial.algorithms.group.surrogate_b import Released
 from congenial.algorithms.group.surrogate_information import SurrogateInformation
 from congenial.algorithms.group.surrogate_quorum import Asked
 from congenial.kernel.errors import ConfigError
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Law, Option, Spec
 from congenial.parts.news import Items
@@ -59,12 +59,13 @@ SPEC = replace(
 
 @dataclass(frozen=True)
 class Locked(surrogate.Locked):
-    followers: Items  # of the sender, with their requests
+    followers: Items = field(metadata={"type": Items})  # of the sender, with their requests
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class SurrogateSolitary(SurrogateInformation):
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (*SurrogateInformation.messages, Locked)
 
     def __init__(self, me: int, n: int, structure: Information) -> None:
         super().__init__(me, n, structure)

@@ -17,12 +17,12 @@ the paper's `safe`. The fence is the session's number.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import IDLE, WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -91,7 +91,7 @@ class Primary(Message):
     issued: int  # secondary tokens of this session                                   noOfTokensIssued
     fulfilled: tuple[int, ...]
     queue: tuple[int, ...]
-    wanted: tuple[Groups, ...]  # what those in the queue want
+    wanted: tuple[Groups, ...] = field(metadata={"type": tuple[Groups, ...]})  # what those in the queue want
     ages: tuple[int, ...]  # sessions begun since each was queued
 
 
@@ -100,6 +100,7 @@ class TokenGME(Node):
     """Process 0 holds the primary token first."""
 
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (Request, Release, Secondary, Primary)
 
     def __init__(self, me: int, n: int, selection: str = "priority") -> None:
         super().__init__(me, n)

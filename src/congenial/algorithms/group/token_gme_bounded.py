@@ -23,9 +23,9 @@ from typing import ClassVar
 from mypy_extensions import mypyc_attr
 
 from congenial.algorithms.group import token_gme
-from congenial.algorithms.group.token_gme import NO_GROUP, Primary, Request, Secondary, TokenGME
+from congenial.algorithms.group.token_gme import NO_GROUP, Primary, Release, Request, Secondary, TokenGME
 from congenial.kernel.errors import ConfigError
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import IDLE
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -94,6 +94,16 @@ class BoundedPrimary(Primary):
 @mypyc_attr(allow_interpreted_subclasses=True)
 class TokenGMEBounded(TokenGME):
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (
+        Request,
+        Release,
+        BoundedSecondary,
+        BoundedPrimary,
+        ResetRequests,
+        RequestsReset,
+        ResetSessions,
+        SessionsReset,
+    )
 
     def __init__(self, me: int, n: int, selection: str = "priority", limit: int = 16) -> None:
         super().__init__(me, n, selection)

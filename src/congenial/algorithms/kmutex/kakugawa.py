@@ -29,7 +29,7 @@ from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
 
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import INSIDE, WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -93,6 +93,7 @@ class Release(Message):
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Kakugawa(Node):
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (Request, Locked, Failed, Inquire, Relinquish, Kept, Release)
 
     def __init__(self, me: int, n: int, k: int, coterie: KCoterie) -> None:
         super().__init__(me, n)

@@ -25,7 +25,7 @@ from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
 
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import INSIDE, WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -64,6 +64,7 @@ class SrimaniReddy(Node):
     """Processes 0..k-1 have a token each at first."""
 
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (Request, Privilege)
 
     def __init__(self, me: int, n: int, k: int) -> None:
         super().__init__(me, n)

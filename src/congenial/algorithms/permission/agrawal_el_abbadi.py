@@ -27,7 +27,7 @@ from typing import ClassVar, Final
 from mypy_extensions import mypyc_attr
 
 from congenial.kernel.errors import ConfigError
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import INSIDE, WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -107,6 +107,7 @@ class Recovered(Message):
 @mypyc_attr(allow_interpreted_subclasses=True)
 class AgrawalElAbbadi(Loopback):
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (Request, Locked, Failed, Inquire, Yield, Release, Recovered)
     durable: ClassVar[tuple[str, ...]] = ("highest", "locked_for")
 
     def __init__(self, me: int, n: int, orphans: bool = True) -> None:

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
 
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -56,6 +56,7 @@ class Release(Message):
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Lamport(Node):
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (Request, Reply, Release)
 
     def __init__(self, me: int, n: int) -> None:
         super().__init__(me, n)

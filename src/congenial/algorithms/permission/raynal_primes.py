@@ -20,7 +20,7 @@ from typing import ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import IDLE, WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -61,6 +61,7 @@ class Reply(Message):
 @mypyc_attr(allow_interpreted_subclasses=True)
 class RaynalPrimes(Node):
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (Request, Reply)
 
     def __init__(self, me: int, n: int) -> None:
         super().__init__(me, n)

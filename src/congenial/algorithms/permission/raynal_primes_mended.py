@@ -23,7 +23,7 @@ from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
 
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import IDLE, WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -59,6 +59,7 @@ class Inform(Message):
 @mypyc_attr(allow_interpreted_subclasses=True)
 class RaynalPrimesMended(Node):
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (Request, Inform)
 
     def __init__(self, me: int, n: int) -> None:
         super().__init__(me, n)

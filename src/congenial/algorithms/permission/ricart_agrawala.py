@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
 
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import IDLE, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -48,6 +48,7 @@ class Reply(Message):
 @mypyc_attr(allow_interpreted_subclasses=True)
 class RicartAgrawala(Node):
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (Request, Reply)
 
     def __init__(self, me: int, n: int) -> None:
         super().__init__(me, n)

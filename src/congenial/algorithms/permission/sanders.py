@@ -25,7 +25,7 @@ from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
 
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -88,6 +88,7 @@ class Release(Message):
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Sanders(Node):
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (Request, Grant, Fail, Inquire, Yield, Release)
 
     def __init__(self, me: int, n: int, structure: Information) -> None:
         super().__init__(me, n)

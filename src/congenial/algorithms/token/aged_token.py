@@ -12,12 +12,13 @@ all the same, it is an idle holder.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
 from congenial.algorithms.token.suzuki_kasami import Privilege, Request, SuzukiKasami
 from congenial.kernel.errors import ConfigError
+from congenial.kernel.message import Messages
 from congenial.kernel.node import WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Option
@@ -50,6 +51,8 @@ class AgedPrivilege(Privilege):
 @mypyc_attr(allow_interpreted_subclasses=True)
 class AgedToken(SuzukiKasami):
     """`patience` should be above the time in which everybody can have had the token, `reply` above a round trip."""
+
+    messages: ClassVar[Messages] = (Request, AgedPrivilege)
 
     def __init__(self, me: int, n: int, patience: float, reply: float) -> None:
         super().__init__(me, n)

@@ -29,7 +29,7 @@ from mypy_extensions import mypyc_attr
 
 from congenial.algorithms.token import suzuki_kasami
 from congenial.algorithms.token.aged_token import PATIENCE, REPLY, TIME_OUT, AgedToken
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import INSIDE, WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Spec
@@ -96,6 +96,16 @@ class Recovered(Message):
 @mypyc_attr(allow_interpreted_subclasses=True)
 class MishraSrimani(AgedToken):
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (
+        *AgedToken.messages,
+        PrivilegeCheck,
+        RepCritical,
+        NoCritical,
+        FalseAlarm,
+        CreatePrivilege,
+        Update,
+        Recovered,
+    )
     durable: ClassVar[tuple[str, ...]] = ("requested", "age")
 
     def __init__(self, me: int, n: int, patience: float, reply: float) -> None:

@@ -25,7 +25,7 @@ from typing import ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import IDLE, WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -83,6 +83,7 @@ class MizunoNeilsenRao(Node):
     """Process 0 holds the token first, and its acquired set knows that."""
 
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (Request, Requests, Acquired, Privilege)
 
     def __init__(self, me: int, n: int, agreement: Agreement) -> None:
         super().__init__(me, n)

@@ -17,7 +17,7 @@ from typing import ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import IDLE, WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -54,6 +54,7 @@ class NaimiTrehel(Node):
     """Process 0 holds the token first."""
 
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (Request, Token)
 
     def __init__(self, me: int, n: int) -> None:
         super().__init__(me, n)

@@ -29,7 +29,7 @@ from mypy_extensions import mypyc_attr
 from congenial.algorithms.token import naimi_trehel
 from congenial.algorithms.token.naimi_trehel import NOBODY, NaimiTrehel, Request, Token
 from congenial.kernel.errors import ConfigError
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import IDLE, WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -117,6 +117,7 @@ class Elected(Message):
 @mypyc_attr(allow_interpreted_subclasses=True)
 class NaimiTrehelRecovery(NaimiTrehel):
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (*NaimiTrehel.messages, Consult, Queued, Query, Present, Election, Elected)
     durable: ClassVar[tuple[str, ...]] = ("era", "life")
 
     def __init__(self, me: int, n: int, wait: float, answer: float) -> None:

@@ -18,7 +18,7 @@ from typing import ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import IDLE, WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -59,6 +59,7 @@ class NeilsenMizuno(Node):
     """Process 0 holds the token first."""
 
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (Request, Privilege)
 
     def __init__(self, me: int, n: int, tree: Tree) -> None:
         super().__init__(me, n)

@@ -30,7 +30,7 @@ from mypy_extensions import mypyc_attr
 from congenial.algorithms.token import suzuki_kasami
 from congenial.algorithms.token.aged_token import PATIENCE, REPLY, TIME_OUT, AgedToken
 from congenial.algorithms.token.suzuki_kasami import Privilege
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Spec
@@ -70,6 +70,7 @@ class Nack(Message):
 @mypyc_attr(allow_interpreted_subclasses=True)
 class NishioLiManning(AgedToken):
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (*AgedToken.messages, TokenMissing, Ack, Nack)
     durable: ClassVar[tuple[str, ...]] = ("requested", "holding", "served", "entries", "age", "promised")
 
     def __init__(self, me: int, n: int, patience: float, reply: float) -> None:

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
 
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import INSIDE, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -53,6 +53,7 @@ class RaymondTree(Node):
     """Process 0 holds the token first."""
 
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (Request, Privilege)
 
     def __init__(self, me: int, n: int, tree: Tree) -> None:
         super().__init__(me, n)

@@ -24,12 +24,12 @@ since numbers grow. Added: the token counts its entries, for the fence.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import IDLE, WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -57,7 +57,7 @@ class Request(Message):
 
 @dataclass(frozen=True)
 class Token(Message):
-    requesting: tuple[bool, ...]
+    requesting: tuple[bool, ...] = field(metadata={"type": tuple[bool, ...]})
     numbers: tuple[int, ...]
     entries: int
 
@@ -67,6 +67,7 @@ class SinghalHeuristic(Node):
     """Process 0 holds the token first."""
 
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (Request, Token)
 
     def __init__(self, me: int, n: int) -> None:
         super().__init__(me, n)

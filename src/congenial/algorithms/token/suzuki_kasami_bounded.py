@@ -21,7 +21,7 @@ from mypy_extensions import mypyc_attr
 from congenial.algorithms.token import suzuki_kasami
 from congenial.algorithms.token.suzuki_kasami import SuzukiKasami
 from congenial.kernel.errors import ConfigError
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Law, Option, Spec
 
@@ -56,6 +56,7 @@ class RoundReceived(Message):
 @mypyc_attr(allow_interpreted_subclasses=True)
 class SuzukiKasamiBounded(SuzukiKasami):
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (*SuzukiKasami.messages, RoundReceived)
 
     def __init__(self, me: int, n: int, round: int) -> None:
         super().__init__(me, n)

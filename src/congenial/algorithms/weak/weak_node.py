@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 from mypy_extensions import mypyc_attr
 
 from congenial.kernel.errors import ContractError
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import INSIDE, Node
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Option
@@ -39,6 +39,7 @@ class Progress(Message):
 class WeakNode(Node):
     """A subclass says what `_issue` does, and calls `_execute` for every operation, in the order agreed upon."""
 
+    messages: ClassVar[Messages] = (Progress,)
     interval: ClassVar[int] = 64  # places, or n if that is more, between two messages that tell how far one has come
 
     def __init__(self, me: int, n: int, resource: Resource) -> None:

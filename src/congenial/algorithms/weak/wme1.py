@@ -25,13 +25,13 @@ its beginning.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, cast
 
 from mypy_extensions import mypyc_attr
 
 from congenial.algorithms.weak.weak_node import FLAWS, RESOURCE, Progress, WeakNode
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import IDLE, INSIDE, WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -108,13 +108,14 @@ class NewEpoch(EpochMessage):
     place: int
     owner: int
     granted: tuple[int, ...]
-    requests: tuple[tuple[int, int], ...]
+    requests: tuple[tuple[int, int], ...] = field(metadata={"type": tuple[tuple[int, int], ...]})
     history: Any  # a tuple of `Placed`
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class WME1(WeakNode):
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (*WeakNode.messages, Request, Granted, Invoke, Ack, NewEpoch)
     made_of: ClassVar[tuple[type, ...]] = (Consensus,)
     everyone: ClassVar[bool] = True  # the form of the consensus
     most_entries: ClassVar[int] = 1 << EPOCH_BITS - 1  # in an epoch; then its owner ends it, since fences are numbered

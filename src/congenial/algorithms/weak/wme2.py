@@ -16,6 +16,7 @@ from mypy_extensions import mypyc_attr
 
 from congenial.algorithms.weak import wme1
 from congenial.algorithms.weak.wme1 import WME1, Ack, EpochMessage, Verdict
+from congenial.kernel.message import Messages
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Spec
 from congenial.problems.weak import Resource
@@ -31,6 +32,7 @@ class DoInvoke(EpochMessage):
 @mypyc_attr(allow_interpreted_subclasses=True)
 class WME2(WME1):
     spec: ClassVar[Spec] = SPEC
+    messages: ClassVar[Messages] = (*WME1.messages, DoInvoke)
     everyone: ClassVar[bool] = False
 
     def __init__(self, me: int, n: int, resource: Resource) -> None:

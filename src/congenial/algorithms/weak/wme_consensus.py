@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Final, cast
 from mypy_extensions import mypyc_attr
 
 from congenial.algorithms.weak.weak_node import FLAWS, RESOURCE, Progress, WeakNode
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import INSIDE, WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -68,6 +68,7 @@ class Suggest(Message):
 @mypyc_attr(allow_interpreted_subclasses=True)
 class WMEConsensusFast(WeakNode):
     spec: ClassVar[Spec] = FAST
+    messages: ClassVar[Messages] = (*WeakNode.messages, Suggest)
     made_of: ClassVar[tuple[type, ...]] = (Consensus,)
     everyone: ClassVar[bool] = True  # the form of the consensus
 
