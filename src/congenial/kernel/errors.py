@@ -1,18 +1,14 @@
-"""The errors of the laboratory, by name.
-
-Every error a user can meet descends from `CongenialError`, says what happened and where, and, where
-something can be done about it, what to do.
-"""
+"""Errors. Every error that a user can meet is a `CongenialError` and says what happened, where, and what to do."""
 
 from __future__ import annotations
 
 
 class CongenialError(Exception):
-    """The root of all errors raised on purpose by this package."""
+    """Base of all errors that this package raises on purpose."""
 
 
 class ConfigError(CongenialError, ValueError):
-    """An option, file or structure cannot be what was asked for; nothing has been run."""
+    """An option, a file or a structure is not valid; nothing has been run."""
 
 
 class ContractError(CongenialError):

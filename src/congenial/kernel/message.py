@@ -103,8 +103,8 @@ def nested_messages(value: object) -> list[Message]:
 def integers(value: object) -> int:
     """How many integers a value carries (the papers' unit of message size).
 
-    A number, a truth value or a name is one integer, nothing (None) is none, a collection is the sum of
-    its members, and a message or record is the sum of its fields.
+    A number, a boolean or a string counts as one integer, and None as zero. A collection counts as the sum of its
+    members, a message or record as the sum of its fields.
     """
     if isinstance(value, (int, float, str)):
         return 1
@@ -131,7 +131,7 @@ ROWS = ("tuple[int, ...]", tuple[int, ...])
 
 
 class Measure:
-    """Tells the size of messages of one class, from its annotations as far as they go."""
+    """Measures messages of one class. Fields whose annotation gives their size are not looked at one by one."""
 
     def __init__(self, kind: type[Message]) -> None:
         declared = fields_of(kind)

@@ -1,12 +1,12 @@
 """`Node`: one process of a distributed algorithm, as a plain state machine.
 
-Write a subclass: its attributes are the process's state, its methods the steps. It does no I/O, reads no
-clock and draws no random numbers; everything it does to the world goes through the `Out` it is handed.
-Because of that the same class can be simulated, model-checked and put on a network.
+Write a subclass: its attributes are the process's state, its methods are the steps. A node does no I/O, reads no
+clock and draws no random numbers. It acts on the world only through the `Out` that every call hands to it. That is
+why the same class can be simulated, model-checked and put on a network.
 
-A node's attributes hold plain data only: numbers, strings, None, messages, parts, inner nodes, and lists,
-tuples, sets and dicts of such (`congenial.kernel.state` copies, compares and stores them). Where an algorithm
-walks through a set or a dict it does so in sorted order, so that equal seeds give equal runs.
+A node's attributes hold plain data only: numbers, strings, None, messages, parts, inner nodes, and lists, tuples, sets
+and dicts of these (`congenial.kernel.state` copies, compares and stores them). An algorithm iterates over sets and
+dicts in sorted order, so that equal seeds give equal runs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Node:
     durable: ClassVar[tuple[str, ...]] = ()  # the attributes that `Out.save` saves
     messages: ClassVar[Messages] = ()  # the classes of the messages that it sends itself
     made_of: ClassVar[tuple[type, ...]] = ()  # the classes of its parts and inner nodes that send messages
-    rejoins: ClassVar[bool] = False  # one process may be started again while others go on, even without memory
+    rejoins: ClassVar[bool] = False  # a process may restart while others go on, even without its saved state
 
     def __init__(self, me: int, n: int) -> None:
         self.me = me
@@ -53,13 +53,13 @@ class Node:
         raise NotImplementedError(f"{type(self).__name__} does not say what a release does")
 
     def issue(self, operation: object, out: Out) -> None:
-        """The application, inside, issues an operation on the replicated resource; it is answered with `Out.answer`,
-        or else ejected. Only where the problem is weak exclusion (`Problem.operations`)."""
+        """The application is inside and issues an operation on the replicated resource. The node answers with
+        `Out.answer`, or else ejects. Only where the problem is weak exclusion (`Problem.operations`)."""
         raise ContractError(f"{type(self).__name__} guards no replicated resource: there is nothing to issue")
 
     def could_enter(self) -> bool:
-        """Would a request be granted at once, without waiting for anybody? Nothing depends on it but which of several
-        nodes is asked first, so False is never wrong."""
+        """Would a request be granted at once, without waiting for others? This is a hint about which of several nodes
+        to ask first, so False is never wrong."""
         return False
 
     # -- what the world does ---------------------------------------------------------------------------
@@ -76,16 +76,16 @@ class Node:
         """The failure detector believes that `peer` has crashed."""
 
     def on_trust(self, peer: int, out: Out) -> None:
-        """The failure detector has taken its suspicion of `peer` back."""
+        """The failure detector no longer suspects `peer`."""
 
     def on_recover(self, out: Out) -> None:
-        """This process is up again after a crash: newly made, with its durable attributes restored."""
+        """This process is up again after a crash: a new node, with its durable attributes restored."""
 
     def on_amnesia(self, out: Out) -> None:
         """This process is up again after a crash, and has lost even what it had saved."""
         self.on_recover(out)
 
-    # -- the application's side of the story, kept here once -------------------------------------------
+    # -- the application's phase -----------------------------------------------------------------------
 
     def wait(self) -> None:
         """From idle to waiting."""
@@ -94,7 +94,7 @@ class Node:
         self.phase = WAITING
 
     def enter(self, out: Out, fence: int = 0, group: int = 0) -> None:
-        """From waiting to inside; `fence` grows (0: none is given)."""
+        """From waiting to inside. Fences grow from entry to entry; 0 means that the algorithm gives none."""
         if self.phase != WAITING:
             raise ContractError(f"process {self.me} would enter while it is {PHASES[self.phase]}")
         self.phase = INSIDE
@@ -107,7 +107,7 @@ class Node:
         self.phase = IDLE
 
     def lose(self, out: Out) -> None:
-        """From inside to idle against the application's will."""
+        """From inside to idle, although the application has not left."""
         self.leave()
         out.eject()
 

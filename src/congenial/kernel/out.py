@@ -60,7 +60,7 @@ class Out:
         raise NotImplementedError
 
     def rest(self) -> None:
-        """Say that the critical section which the application has left is over for all, where that takes a while."""
+        """Say that the critical section that the application has left is over for all, where that takes a while."""
 
     def set_timer(self, timer: int, delay: float) -> None:
         """Call `on_timer(timer)` after `delay`; an earlier setting of the same timer is replaced."""
@@ -71,7 +71,7 @@ class Out:
         raise NotImplementedError
 
     def choose(self, options: int) -> int:
-        """One of 0..options-1: random in the simulator, every one of them in the checker."""
+        """One of 0..options-1: random in the simulator and on the network, each of them in turn in the checker."""
         raise NotImplementedError
 
     def save(self) -> None:

@@ -1,4 +1,4 @@
-"""`Spec`: what a paper says of its algorithm in words, said in data.
+"""`Spec`: what a paper says about its algorithm in words, as data.
 
 The table of `congenial list`, the tables in the docs and the tests of the cost laws are made from it.
 """
@@ -25,9 +25,9 @@ LAW_FUNCTIONS: dict[str, Callable[..., float]] = {
 
 
 class Law:
-    """A quantity's least and most value, each a formula over n (processes), k (entries at once), q and q_min (largest
-    and smallest quorum), i, i_min, r, r_min (largest and smallest inform and request set, but for the process
-    itself), a (largest acquired set, but for the process itself), b (the most processes that ask one member), D
+    """The least and the most that a quantity can be: two formulas over n (processes), k (entries at once), q and q_min
+    (largest and smallest quorum), i, i_min, r, r_min (largest and smallest inform and request set, without the process
+    itself), a (largest acquired set, without the process itself), b (the most processes that ask one member), D
     (diameter), E (edges), L (entries per round of bounded numbers), m (groups).
 
     >>> Law("0", "2*(n-1)").most_for({"n": 5})
@@ -59,11 +59,11 @@ class Law:
 
 @dataclass(frozen=True)
 class Option:
-    """Something an algorithm must be told besides `me` and `n`, such as its quorums.
+    """A parameter of an algorithm besides `me` and `n`, such as its quorums.
 
-    `build(text, n)` makes the value from what a user wrote; it becomes the keyword argument `name` of the
-    node's constructor. A number that the cost laws speak of names its `variable` there. `choices` are the values worth
-    trying: all there are, or some of many; `build` may refuse one for some n.
+    `build(text, n)` makes the value from what a user wrote; it becomes the keyword argument `name` of the node's
+    constructor. If the value is a number that the cost laws use, `variable` is its name there. `choices` are values
+    worth trying: all there are, or some of many; `build` may refuse one for some n.
     """
 
     name: str
@@ -76,9 +76,9 @@ class Option:
 
 @dataclass(frozen=True)
 class Interchangeable:
-    """Processes that an algorithm treats alike, all but the `fixed` ones. The checker needs to know where process
-    numbers are kept: `processes` names the attributes and message fields that hold them, alone or in collections,
-    `indexed` those that have a place for every process."""
+    """Says that an algorithm treats all processes alike, except the `fixed` ones. The checker must know where process
+    numbers are kept: `processes` names the attributes and message fields that hold them, alone or in collections;
+    `indexed` names those that have a place for every process."""
 
     fixed: tuple[int, ...] = ()
     processes: tuple[str, ...] = ()
@@ -87,21 +87,21 @@ class Interchangeable:
 
 @dataclass(frozen=True)
 class Spec:
-    """What is claimed of an algorithm."""
+    """What is claimed about an algorithm."""
 
     name: str
     title: str
     problem: Problem | None
     reference: str = ""
     fifo: bool = False  # needs channels that keep the order of messages
-    patient: bool = False  # needs time-outs that run out only when what they wait for will not come any more
+    patient: bool = False  # needs time-outs that run out only when what they wait for can no longer come
     faults: str = "none"  # what it survives
     messages: Law | None = None  # per entry
     size: str = ""  # the largest message, in integers
     waiting: Law | None = None  # hops from request to entry when nobody else asks
     sync_delay: Law | None = None  # hops from one holder's exit to the next one's entry under load
-    concurrency: str = "1"  # how many can be inside together
-    concurrent_entry: bool = True  # it keeps what its problem promises of late-comers for the group that is inside
+    concurrency: str = "1"  # how many processes can be inside together
+    concurrent_entry: bool = True  # it keeps its problem's promise to latecomers of the group that is inside
     options: tuple[Option, ...] = ()
     symmetry: Interchangeable | None = None
     flaws: tuple[str, ...] = ()  # what is known to be wrong with it

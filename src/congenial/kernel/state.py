@@ -1,9 +1,9 @@
 """A node's whole state as a value: to copy, compare, hash, store and put back.
 
-No algorithm writes code for it. `freeze` turns plain data into nested tuples that are hashable and equal
-exactly when the data are; `thaw` is its inverse. Sets and dicts are frozen in sorted order, which is also
-the order in which algorithms must walk through them. Nodes inside nodes, parts (`congenial.kernel.part`) and other
-records are frozen whole: their class, then their attributes by name.
+Algorithms write no code for it. `freeze` turns plain data into nested tuples that are hashable, and equal exactly when
+the data are; `thaw` is its inverse. Sets and dicts are frozen in sorted order, which is also the order in which
+algorithms must iterate over them. Inner nodes, parts (`congenial.kernel.part`) and other records are frozen whole:
+their class, then their attributes by name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from congenial.kernel.part import Part
 
 N = TypeVar("N", bound=Node)
 
-_declared: dict[type, tuple[str, ...]] = {}  # what classes were found to declare
+_declared: dict[type, tuple[str, ...]] = {}  # the attributes that each class declares, looked up once
 
 
 def attributes(thing: object) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ def freeze(value: object) -> object:
         table = cast("dict[Any, object]", value)
         return (dict, *[(key, freeze(table[key])) for key in sorted(table)])
     if isinstance(value, type) and issubclass(value, (Node, Part, Message)):
-        return value  # of which kind an inner node is, for one that makes it anew
+        return value  # a node may keep the class of its inner node, to make a new one
     if is_dataclass(value) or hasattr(value, "__dict__") or hasattr(kind, "__mypyc_attrs__"):
         if callable(value):
             raise ContractError(f"a node's state holds {value!r}; it may hold plain data only")
@@ -101,8 +101,8 @@ def copy_of(node: N) -> N:
 
 
 def durable_state(node: Node) -> object:
-    """What `Out.save` saves of a node: the attributes named in its class's `durable`; of an inner node or a part among
-    them, those that its own class names."""
+    """What `Out.save` saves of a node: the attributes that its class names in `durable`. Of an inner node or a part
+    among them, only those that its own class names."""
     return _durable_pairs(node, type(node).durable)
 
 

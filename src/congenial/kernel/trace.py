@@ -1,16 +1,18 @@
 """The trace: one schema of events for the simulator, the checker and the network.
 
-A trace is a list of events, stored as NDJSON: one JSON object a line, in the order in which things happened. Every
-event has a time `t`, an `event` (one of `KINDS`) and the `node` where it happened. A sending or a delivery also has
-the other end (`peer`, absent for a broadcast), the message's number (`id`, which ties deliveries to their sending),
-its class (`message`) and its `fields` (a message in a field again by its `message` and `fields`). A request has its
-`groups`, an entry its `group` and `fence`; the first event, `begin`, has the system (algorithm, nodes, ...) as
-`fields`; a timer its number (`timer`). A step in which the node chose (`Out.choose`) has its `choices`.
+A trace is a list of events in the order in which they happened. `congenial.trace_files` stores it as NDJSON: one
+JSON object per line.
 
-Under weak exclusion who is inside may `issue` operations on a replicated resource: such an event has the `operation`
-and its number among the process's operations (`id`). A replica's `execute` has the process that issued it as `peer`,
-number, operation and `result`; the `answer` to who issued it has number and result. A `rest` says that a section that
-was left before is over for all.
+Every event has a time `t`, an `event` (one of `KINDS`) and the `node` where it happened. A `send` or `deliver` also has
+the other end (`peer`, absent for a broadcast), the message's number (`id`, which links a delivery to its sending), its
+class (`message`) and its `fields`; a message inside a field has `message` and `fields` again. A `request` has its
+`groups`, an `enter` its `group` and `fence`, a `timer` its number (`timer`). The first event, `begin`, has the system
+(algorithm, nodes, ...) as `fields`. A step in which the node chose (`Out.choose`) has its `choices`.
+
+Under weak exclusion a process that is inside may `issue` operations on a replicated resource. Such an event has the
+`operation` and its number among the process's operations (`id`). A replica's `execute` has the issuing process as
+`peer`, number, operation and `result`; the `answer` to the issuing process has number and result. A `rest` says that a
+section that was left before is over for all.
 """
 
 from __future__ import annotations
@@ -82,7 +84,7 @@ class Event:
     result: Any = None
 
     def as_dict(self) -> dict[str, object]:
-        """The event without what does not apply to it."""
+        """The event as a dict, without the fields that do not apply to it."""
         line: dict[str, object] = {"t": round(self.t, 9), "event": self.event, "node": self.node}
         if self.peer >= 0:
             line["peer"] = self.peer
@@ -110,7 +112,7 @@ class Event:
         return line
 
     def __str__(self) -> str:
-        """The event as a person would tell it."""
+        """The event in words."""
         what = ", ".join([f"{name}={spelled(value)}" for name, value in (self.fields or {}).items()])
         message = f"{self.message}({what})"
         when = f"{self.t:10.3f}  {self.node}"
@@ -157,7 +159,7 @@ class Trace:
 
 
 def spelled(value: object) -> str:
-    """A field's value as a person would read it: messages in it as they are written."""
+    """A field's value in words; messages in it look as they do in code."""
     if isinstance(value, dict) and value.keys() == MESSAGE_KEYS:
         fields = value["fields"]
         return f"{value['message']}({', '.join([f'{name}={spelled(field)}' for name, field in fields.items()])})"
