@@ -13,7 +13,13 @@ EVERYONE: Final = -1  # the destination of a broadcast, where a destination is w
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Effect:
-    """Base of all effects. Two effects are equal if they are of one class and do the same."""
+    """Base of all effects. Two effects are equal if they are of one class and do the same.
+
+    >>> out = Outbox()
+    >>> out.save()
+    >>> [type(effect).__name__ for effect in out.effects if isinstance(effect, Effect)]
+    ['Save']
+    """
 
     def what(self) -> tuple[Any, ...]:
         """What is done, as a value."""

@@ -20,7 +20,15 @@ from mypy_extensions import mypyc_attr
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Message:
-    """Base of all messages. Subclasses are declared with `@dataclass(frozen=True)`."""
+    """Base of all messages. Subclasses are declared with `@dataclass(frozen=True)`.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Token(Message):
+    ...     fence: int
+    >>> Token(7)
+    Token(fence=7)
+    """
 
 
 Messages: TypeAlias = tuple[type[Message], ...]

@@ -29,7 +29,17 @@ PHASES: Final = ("idle", "waiting", "inside")
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Node:
-    """Process `me` of `n`; processes are numbered 0..n-1."""
+    """Process `me` of `n`; processes are numbered 0..n-1.
+
+    >>> class Alone(Node):
+    ...     def request(self, groups, out):
+    ...         self.wait()
+    ...         self.enter(out)
+    ...     def release(self, out):
+    ...         self.leave()
+    >>> simulate(Alone, nodes=1, requests=3).entries
+    3
+    """
 
     spec: ClassVar[Spec] = UNSPECIFIED
     durable: ClassVar[tuple[str, ...]] = ()  # the attributes that `Out.save` saves

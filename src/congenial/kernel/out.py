@@ -33,7 +33,15 @@ MOST_TIMERS: Final = 1 << 30  # timers are numbered below
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Out:
-    """What a node may do during a step. The step is atomic: its effects appear together, in this order."""
+    """What a node may do during a step. The step is atomic: its effects appear together, in the order of the calls.
+
+    A node is handed one with every event, and never keeps it:
+
+    >>> class Polite(Node):
+    ...     def request(self, groups: Groups, out: Out) -> None:
+    ...         self.wait()
+    ...         out.broadcast(Message())
+    """
 
     def send(self, dst: int, msg: Message) -> None:
         """Send `msg` to process `dst`, which is not the sender itself."""
@@ -86,6 +94,12 @@ class Outbox(Out):
 
     `choices` answers the step's calls of `choose`, in order, modulo the number of options; when they run out the
     answer is 0. `asked` then holds how many options each call had, so that a driver can come back with other answers.
+
+    >>> out = Outbox()
+    >>> out.set_timer(1, 5.0)
+    >>> out.enter(group=0, fence=7)
+    >>> out.effects
+    [SetTimer(1, 5.0), Enter(0, 7)]
     """
 
     def __init__(self, choices: tuple[int, ...] = ()) -> None:

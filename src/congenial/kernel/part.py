@@ -21,7 +21,15 @@ from congenial.kernel.message import Messages
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Part:
-    """Base of all parts that drivers must know about."""
+    """Base of all parts that drivers must know about.
+
+    >>> class Counter(Part):
+    ...     durable = ("count",)
+    ...     def __init__(self):
+    ...         self.count = 0
+    >>> Counter().count
+    0
+    """
 
     durable: ClassVar[tuple[str, ...]] = ()  # the attributes that `Out.save` saves
     messages: ClassVar[Messages] = ()  # the classes of the messages that it sends itself

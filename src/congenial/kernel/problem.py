@@ -19,7 +19,14 @@ Groups: TypeAlias = tuple[int, ...]
 class Problem:
     """A kind of exclusion. `groups` says whether requests name groups, and `capacity` how many processes may be inside
     together (0: any number). `concurrent_entry` promises that a process does not wait for one that stays inside, as
-    long as there is room and all requests are for one group."""
+    long as there is room and all requests are for one group.
+
+    >>> class Pairs(Problem):
+    ...     def admits(self, inside, current, group):
+    ...         return inside < 2
+    >>> Pairs("pairs", groups=False, concurrent_entry=True, capacity=2).admits(1, 0, 0)
+    True
+    """
 
     def __init__(self, name: str, groups: bool, concurrent_entry: bool, capacity: int = 0) -> None:
         self.name = name

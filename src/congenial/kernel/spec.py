@@ -64,6 +64,9 @@ class Option:
     `build(text, n)` makes the value from what a user wrote; it becomes the keyword argument `name` of the node's
     constructor. If the value is a number that the cost laws use, `variable` is its name there. `choices` are values
     worth trying: all there are, or some of many; `build` may refuse one for some n.
+
+    >>> Option("k", "2", "how many may be inside together", lambda text, n: int(text)).build("3", 5)
+    3
     """
 
     name: str
@@ -87,7 +90,12 @@ class Interchangeable:
 
 @dataclass(frozen=True)
 class Spec:
-    """What is claimed about an algorithm."""
+    """What is claimed about an algorithm.
+
+    >>> spec = Spec("my-lock", "My own lock", MUTEX, messages=Law("2*(n-1)"))
+    >>> spec.messages.most_for({"n": 10})
+    18
+    """
 
     name: str
     title: str

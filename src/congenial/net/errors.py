@@ -6,11 +6,24 @@ from congenial.kernel.errors import CongenialError
 
 
 class LockTimeout(CongenialError):
-    """The lock was not to be had in the time given. Nothing is held, and nobody else is kept waiting by it."""
+    """The lock could not be acquired within the timeout. Nothing is held, and no other process waits because of it.
+
+    >>> with join_blocking("a", {"a": "127.0.0.1:7101"}) as cluster:
+    ...     with cluster.mutex("printer"):
+    ...         try:
+    ...             cluster.mutex("printer", timeout=0.01).acquire()
+    ...         except LockTimeout:
+    ...             print("busy")
+    busy
+    """
 
 
 class ClusterDegraded(CongenialError):
-    """The lock cannot be had because other processes of the cluster are away; `peers` names them."""
+    """The lock cannot be acquired because other members of the cluster are away; `peers` names them.
+
+    >>> ClusterDegraded("lock 'printer' cannot be acquired now: 'b' is away", ("b",)).peers
+    ('b',)
+    """
 
     def __init__(self, text: str, peers: tuple[str, ...] = ()) -> None:
         super().__init__(text)
@@ -18,12 +31,30 @@ class ClusterDegraded(CongenialError):
 
 
 class NotHeld(CongenialError):
-    """What is being released, or relied on, is not held: released before, or lost."""
+    """The lock that is to be released, or relied on, is not held: it was released before, or lost.
+
+    >>> with join_blocking("a", {"a": "127.0.0.1:7101"}) as cluster:
+    ...     held = cluster.mutex("printer").acquire()
+    ...     held.release()
+    ...     try:
+    ...         held.release()
+    ...     except NotHeld:
+    ...         print("released before")
+    released before
+    """
 
 
 class LockLost(NotHeld):
-    """The lock is not held any more because the others have gone on without this process, or it has without them."""
+    """The lock is no longer held: the other members have excluded this process, or it has lost touch with them.
+
+    >>> issubclass(LockLost, NotHeld)
+    True
+    """
 
 
 class ProtocolError(CongenialError):
-    """The other end of a connection sent something that it must not send."""
+    """The other end of a connection sent something that it must not send.
+
+    >>> issubclass(ProtocolError, CongenialError)
+    True
+    """

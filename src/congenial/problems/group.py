@@ -8,6 +8,12 @@ from congenial.kernel.problem import Problem
 
 
 class GroupMutex(Problem):
+    """Any number of processes of one group may be inside together.
+
+    >>> GROUP.admits(inside=2, current=7, group=7), GROUP.admits(inside=2, current=7, group=8)
+    (True, False)
+    """
+
     def __init__(self) -> None:
         super().__init__("group", groups=True, concurrent_entry=True)
 

@@ -15,7 +15,13 @@ from congenial.kernel.spec import Option
 
 
 class KMutex(Problem):
-    """An algorithm says what k is by an option that sets the variable k of the cost laws, such as `K_OPTION`."""
+    """Up to k processes may be inside. An algorithm says what k is by an option that sets the variable k of the cost
+    laws, such as `K_OPTION`.
+
+    >>> three = KMUTEX.sized({"k": 3})
+    >>> three.admits(inside=2, current=0, group=0), three.admits(inside=3, current=0, group=0)
+    (True, False)
+    """
 
     def __init__(self, k: int) -> None:
         super().__init__("kmutex", groups=False, concurrent_entry=True, capacity=k)

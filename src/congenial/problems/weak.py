@@ -25,6 +25,12 @@ from congenial.problems.mutex import MUTEX
 
 
 class Weak(InEpochs):
+    """A problem in epochs whose holders issue operations on a replicated resource.
+
+    >>> WEAK.operations, WEAK.name
+    (True, 'weak mutex')
+    """
+
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self.name = f"weak {problem.name}"
