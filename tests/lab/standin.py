@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from congenial.lab.parameters import METRICS
 from congenial.lab.replication import Record, Value
+from congenial.lab.results import SweepResult
 from congenial.lab.store import Store
-from congenial.lab.sweep import METRICS, Sweep
-from congenial.lab.tables import Outcome
+from congenial.lab.sweep import Sweep
 
 TINY = Sweep(
     algorithms=("suzuki-kasami", "raymond-tree tree=star", "ricart-agrawala"),
@@ -19,7 +20,7 @@ TINY = Sweep(
 )
 
 
-def made_up(parameter: str, ratios: Mapping[Value, float], noise: float = 0.0) -> Outcome:
+def made_up(parameter: str, ratios: Mapping[Value, float], noise: float = 0.0) -> SweepResult:
     """An outcome of two algorithms in which every metric has these ratios, give or take some noise."""
     sweep = Sweep(("suzuki-kasami", "ricart-agrawala"), {parameter: tuple(ratios)}, least=3, most=3)
     records: dict[tuple[Value, ...], dict[str, list[Record]]] = {}
@@ -29,7 +30,7 @@ def made_up(parameter: str, ratios: Mapping[Value, float], noise: float = 0.0) -
             "suzuki-kasami": [_record(sweep, point, 0, k, ratios[point[0]] + wobble[k]) for k in range(3)],
             "ricart-agrawala": [_record(sweep, point, 1, k, 1.0) for k in range(3)],
         }
-    return Outcome(sweep, records)
+    return SweepResult(sweep, records)
 
 
 def _record(sweep: Sweep, point: tuple[Value, ...], algorithm: int, number: int, value: float) -> Record:

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 from standin import made_up
 
-from congenial.lab.claims import At, Claim, Everywhere, Extreme, Tally, Trend, markdown_table
+from congenial.lab.claims import Claim, Tally, claims_markdown
+from congenial.lab.criteria import At, Everywhere, Extreme, Trend
+from congenial.lab.exhibits import Figure
 from congenial.lab.papers import PAPERS
-from congenial.lab.papers.paper import Figure, Paper
+from congenial.lab.papers.paper import Paper
 from congenial.lab.papers.token_gme import TOKEN_GME, USUAL
-from congenial.lab.sweep import METRICS
+from congenial.lab.parameters import METRICS
 
 W = "waiting_time_mean"
 GOLDEN = Path(__file__).with_name("token_gme_claims.json")
@@ -55,7 +57,7 @@ def test_an_unreproduced_claim_stays_in_the_table_with_its_reason() -> None:
         Claim("absent", "4.3", "0.5", At(("g",), W, 5, 0.4, 0.6)),
     ]
     judged = [claim.judge(outcomes) for claim in claims]
-    table = markdown_table(judged)
+    table = claims_markdown(judged)
     assert "| bad (waiting time) | 4.2 | 0.5 | 0.9 ± 0 | **not reproduced**: the moon |" in table
     assert "never shown" not in table
     assert "figure g was not run" in table
@@ -64,7 +66,7 @@ def test_an_unreproduced_claim_stays_in_the_table_with_its_reason() -> None:
 
 def test_the_claims_of_the_paper(rewrite: bool) -> None:
     """All of them, in order, with what the paper says: nothing may vanish from the table unseen."""
-    rows = [{"claim": c.text, "where": c.where, "paper": c.paper, "test": repr(c.test)} for c in TOKEN_GME.claims]
+    rows = [{"claim": c.text, "where": c.where, "paper": c.paper, "test": repr(c.criterion)} for c in TOKEN_GME.claims]
     if rewrite:
         GOLDEN.write_text(json.dumps(rows, indent=1) + "\n")
     assert rows == json.loads(GOLDEN.read_text())
@@ -75,13 +77,13 @@ def test_claims_speak_of_figures_and_values_that_exist_also_in_the_quick_version
     for claim in paper.all_claims():
         for quick in (False, True):
             sweeps = {name: sweep for exhibit in paper.exhibits for name, sweep in exhibit.sweeps(quick).items()}
-            for name in claim.test.figures:
+            for name in claim.criterion.figures:
                 sweep = sweeps[name]
                 (values,) = sweep.vary.values()
-                ratio = isinstance(claim.test, (At, Everywhere, Extreme, Trend))  # to be precise
-                assert claim.test.metric in (sweep.metrics if ratio else METRICS)
-                if isinstance(claim.test, At):
-                    assert claim.test.value in values
+                ratio = isinstance(claim.criterion, (At, Everywhere, Extreme, Trend))  # to be precise
+                assert claim.criterion.metric in (sweep.metrics if ratio else METRICS)
+                if isinstance(claim.criterion, At):
+                    assert claim.criterion.value in values
 
 
 def test_figures_vary_what_their_captions_say() -> None:

@@ -13,13 +13,14 @@ from standin import recorded
 from congenial.cli import main
 from congenial.lab import papers
 from congenial.lab.claims import Claim
-from congenial.lab.contest import winner_lines
 from congenial.lab.contest_plots import APART, spread
-from congenial.lab.findings import Leads, Versus, Within, leaders
+from congenial.lab.exhibits import Contest
 from congenial.lab.papers.comparison import CONTESTS, FAMILIES, FINDINGS
-from congenial.lab.papers.paper import Contest, Paper
-from congenial.lab.sweep import METRICS, Sweep
-from congenial.lab.tables import Outcome
+from congenial.lab.papers.paper import Paper
+from congenial.lab.parameters import METRICS
+from congenial.lab.rankings import Leads, Versus, Within, leaders
+from congenial.lab.results import SweepResult
+from congenial.lab.sweep import Sweep
 from congenial.systems.catalogue import ALGORITHMS
 
 MESSAGES, THROUGHPUT = "messages_per_entry", "throughput"
@@ -45,8 +46,8 @@ LITTLE = Contest(
 )
 
 
-def made_up(values: Mapping[str, list[float]]) -> Outcome:
-    return Outcome.of(SWEEP, recorded(SWEEP, values))
+def made_up(values: Mapping[str, list[float]]) -> SweepResult:
+    return SweepResult.of(SWEEP, recorded(SWEEP, values))
 
 
 CLEAR = {"token-gme": [4.0, 5.0, 6.0], "ra1": [8.0, 9.0, 10.0], "ra2": [4.1, 4.9, 6.1], "naimi-trehel": [1.0, 2.0, 3.0]}
@@ -60,7 +61,7 @@ def test_who_cannot_be_told_from_the_best_is_best_too() -> None:
 
 
 def test_yardsticks_do_not_win_but_are_named_where_they_are_better() -> None:
-    (line, _) = winner_lines(LITTLE, made_up(CLEAR))
+    (line, _) = LITTLE.winners(made_up(CLEAR))
     assert line["processes"] == "3"
     assert line["messages per entry"] == "token-gme, ra2: 5 (but naimi-trehel: 2)"
     assert line["entries per unit of time"] == "ra1: 9"
@@ -92,7 +93,7 @@ def test_within_what_all_stay() -> None:
 def test_findings_are_about_what_is_run() -> None:
     contests = {contest.name: contest for contest in CONTESTS}
     for finding in FINDINGS:
-        test = finding.test
+        test = finding.criterion
         values = test.values
         for figure in test.figures:
             assert set(values) <= set(contests[figure].sweep.vary[figure]), finding.text

@@ -8,8 +8,9 @@ import pytest
 
 from congenial.cli import main
 from congenial.lab import papers
+from congenial.lab.exhibits import CostTable
 from congenial.lab.papers.drs_gme import CLAIMS, DRS_GME, FORMS, TABLE
-from congenial.lab.papers.paper import Paper, Table
+from congenial.lab.papers.paper import Paper
 
 
 def test_a_line_about_one_load_is_about_no_other() -> None:
@@ -21,12 +22,12 @@ def test_a_line_about_one_load_is_about_no_other() -> None:
     assert sweeps["claims, heavy"].algorithms == tuple(FORMS)
     for sweep in sweeps.values():
         sweep.validate()
-    assert {figure for claim in CLAIMS for figure in claim.test.figures} <= set(sweeps)
+    assert {figure for claim in CLAIMS for figure in claim.criterion.figures} <= set(sweeps)
 
 
 def test_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     loads = {load: {**fixed, "requests": 3} for load, fixed in TABLE.loads.items()}
-    table = Table("claims", TABLE.title, TABLE.rows, loads, TABLE.shown, (3, 4), "VI")
+    table = CostTable("claims", TABLE.title, TABLE.rows, loads, TABLE.shown_loads, (3, 4), "VI")
     small = Paper("drs-gme", DRS_GME.title, DRS_GME.reference, (table,), CLAIMS, DRS_GME.assumptions)
     monkeypatch.setitem(papers.PAPERS, "drs-gme", small)
     monkeypatch.chdir(tmp_path)

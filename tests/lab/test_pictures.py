@@ -11,8 +11,9 @@ from standin import made_up
 
 from congenial.lab.page import comparison_page
 from congenial.lab.plots import OKABE_ITO, curve_of, plot
+from congenial.lab.results import SweepResult
+from congenial.lab.rows import frame, write_csv
 from congenial.lab.sweep import Sweep
-from congenial.lab.tables import Outcome, frame, write_csv
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -49,7 +50,7 @@ def test_all_kinds_of_axes(ratios, tmp_path: Path) -> None:  # type: ignore[no-u
 def test_two_parameters_make_a_column_for_each_second_value(tmp_path: Path) -> None:
     one = made_up("nodes", {3: 0.5, 5: 0.6})
     sweep = Sweep(one.sweep.algorithms, {"nodes": (3, 5), "hold": (1, 2, 3)}, least=3, most=3)
-    outcome = Outcome(sweep, {(n, h): records for (n,), records in one.records.items() for h in (1.0, 2.0, 3.0)})
+    outcome = SweepResult(sweep, {(n, h): records for (n,), records in one.runs.items() for h in (1.0, 2.0, 3.0)})
     _, svg = plot(outcome, "ratio", "a title", tmp_path / "x")
     assert len(re.findall(r'id="axes_\d+"', svg.read_text())) == 12
     assert [value for value, _ in curve_of(outcome, "ratio", "suzuki-kasami", "throughput", 2.0)] == [3, 5]
@@ -79,7 +80,7 @@ def test_ratios_are_taken_run_by_run() -> None:
 
 def test_a_baseline_of_zero_has_no_ratio() -> None:
     outcome = made_up("nodes", {5: 2.0})
-    for record in outcome.records[(5,)]["ricart-agrawala"]:
+    for record in outcome.runs[(5,)]["ricart-agrawala"]:
         record.measures["waiting_time_mean"] = 0.0
     assert outcome.ratio((5,), "suzuki-kasami", "waiting_time_mean") is None
     assert outcome.ratios()[0]["waiting_time_mean"] is None
@@ -88,6 +89,6 @@ def test_a_baseline_of_zero_has_no_ratio() -> None:
 def test_csv_numbers_come_back_as_they_were(tmp_path: Path) -> None:
     import polars
 
-    rows = made_up("nodes", {5: 1 / 3, 7: 0.1 + 0.2}, 0.01).summary()
+    rows = made_up("nodes", {5: 1 / 3, 7: 0.1 + 0.2}, 0.01).means()
     write_csv(tmp_path / "x.csv", rows)
     assert polars.read_csv(tmp_path / "x.csv").equals(frame(rows))

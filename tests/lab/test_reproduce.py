@@ -9,11 +9,13 @@ import pytest
 
 from congenial.cli import main
 from congenial.kernel.errors import ConfigError
-from congenial.lab import papers, reproduce
-from congenial.lab.claims import At, Claim, Trend
-from congenial.lab.papers.paper import Figure, Paper
+from congenial.lab import papers, reproduction
+from congenial.lab.claims import Claim
+from congenial.lab.criteria import At, Trend
+from congenial.lab.exhibits import Figure
+from congenial.lab.papers.paper import Paper
 from congenial.lab.replication import Value
-from congenial.lab.reproduce import find_targets
+from congenial.lab.reproduction import find_targets
 from congenial.lab.sweep import Sweep
 
 MESSAGES = "messages_per_entry"
@@ -115,7 +117,7 @@ def test_what_cannot_be_run_is_said_in_one_line(little: Path, capsys: pytest.Cap
         ("sweep absent.toml", "cannot read the sweep in absent.toml: No such file"),
         ("sweep bad.toml -a maekawa", "as a file or by --algorithm"),
         ("sweep -a maekawa --vary nodes=3 --vary nodes=4", "--vary names a parameter twice"),
-        ("sweep -a maekawa --vary nodes=3 --jobs -1", "--jobs must not be negative"),
+        ("sweep -a maekawa --vary nodes=3 --jobs -1", "jobs must not be negative, and is -1"),
         ("sweep -a maekawa --vary nodes=3 --out file/x", "cannot write to file/x"),
         ("reproduce little/9", "little has no figure '9'; it has: 1a, 1b, all"),
     ):
@@ -133,4 +135,4 @@ def test_without_the_extra_nothing_is_run(
     assert run("reproduce", "little") == 2
     assert capsys.readouterr().err == "congenial: this needs matplotlib: pip install 'congenial[lab]'\n"
     assert not (little / "runs").exists()
-    assert reproduce.PAPERS is papers.PAPERS
+    assert reproduction.PAPERS is papers.PAPERS

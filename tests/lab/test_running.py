@@ -16,11 +16,14 @@ from distributed import LocalCluster
 from standin import TINY, recorded
 
 from congenial.kernel.errors import ConfigError
-from congenial.lab import Sweep, run_sweep
+from congenial.lab.api import sweep
 from congenial.lab.replication import Record, replicate
-from congenial.lab.runner import Crew, Here, SweepFailed, precise, records_at, run_sweeps, workers
+from congenial.lab.results import SweepResult
+from congenial.lab.runner import SweepFailed, run_sweeps
+from congenial.lab.stopping import precise, records_at
 from congenial.lab.store import FILE, Store
-from congenial.lab.tables import Outcome
+from congenial.lab.sweep import Sweep
+from congenial.lab.workers import InlineExecutor, Workers, workers
 
 EQUAL = ("results.csv", "ratios.csv", "replications.csv", "ratio.svg", "ratio.png", "absolute.svg", "absolute.png")
 VIOLATION = """
@@ -35,7 +38,7 @@ class Greedy(SuzukiKasami):
 """
 
 
-class Counting(Here):
+class Counting(InlineExecutor):
     """Counts what it runs."""
 
     def __init__(self) -> None:
@@ -47,10 +50,10 @@ class Counting(Here):
 
 
 def test_one_process_several_and_a_cluster_write_the_same_bytes(tmp_path: Path) -> None:
-    serial = run_sweep(TINY, folder=tmp_path / "serial")
-    processes = run_sweep(TINY, jobs=2, folder=tmp_path / "processes")
+    serial = sweep(TINY, folder=tmp_path / "serial").to_frame()
+    processes = sweep(TINY, jobs=2, folder=tmp_path / "processes").to_frame()
     with LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster:
-        dask = run_sweep(TINY, cluster=cluster.scheduler_address, folder=tmp_path / "dask")
+        dask = sweep(TINY, cluster=cluster.scheduler_address, folder=tmp_path / "dask").to_frame()
     assert serial.equals(processes)
     assert serial.equals(dask)
     for name in EQUAL:
@@ -63,13 +66,13 @@ def test_one_process_several_and_a_cluster_write_the_same_bytes(tmp_path: Path) 
 
 
 def test_the_frame_has_a_row_for_each_algorithm_at_each_point() -> None:
-    frame = run_sweep(TINY)
+    frame = sweep(TINY).to_frame()
     assert frame.height == 6
     assert frame.filter(frame["algorithm"] == "ricart-agrawala")["messages_per_entry"].to_list() == [4.0, 8.0]
 
 
 def test_what_is_on_disk_is_not_run_again(tmp_path: Path) -> None:
-    whole = Outcome.of(TINY, _run(TINY, Store(tmp_path), Counting())).summary()
+    whole = SweepResult.of(TINY, _run(TINY, Store(tmp_path), Counting())).means()
     lines = (tmp_path / FILE).read_text().splitlines(keepends=True)
     again = Counting()
     _run(TINY, Store(tmp_path), again)
@@ -79,17 +82,17 @@ def test_what_is_on_disk_is_not_run_again(tmp_path: Path) -> None:
     resumed = Counting()
     store = _run(TINY, Store(tmp_path), resumed)
     assert resumed.count == len(lines) - 5
-    assert Outcome.of(TINY, store).summary() == whole
+    assert SweepResult.of(TINY, store).means() == whole
     assert _without_seconds((tmp_path / FILE).read_text()) == _without_seconds("".join(lines))
 
 
 def test_a_more_precise_sweep_builds_on_a_coarse_one_and_leaves_it_as_it_was(tmp_path: Path) -> None:
-    coarse = Outcome.of(TINY, _run(TINY, Store(tmp_path), Counting())).summary()
+    coarse = SweepResult.of(TINY, _run(TINY, Store(tmp_path), Counting())).means()
     finer = replace(TINY, least=7)
     counting = Counting()
     store = _run(finer, Store(tmp_path), counting)
     assert 0 < counting.count < 2 * 3 * 7
-    assert Outcome.of(TINY, store).summary() == coarse
+    assert SweepResult.of(TINY, store).means() == coarse
 
 
 def test_runs_of_other_code_are_not_reused(tmp_path: Path) -> None:
@@ -113,7 +116,7 @@ def test_sweeps_that_run_together_share_their_runs() -> None:
     )
     nodes = Sweep(("suzuki-kasami", "ricart-agrawala"), {"nodes": (4, 6)}, {"hold": 20, "requests": 5}, least=2, most=2)
     counting = Counting()
-    run_sweeps([groups, nodes], Store(), Crew(counting, lambda: 1))
+    run_sweeps([groups, nodes], Store(), Workers(counting, lambda: 1))
     assert counting.count == 2 * 2 * 3
 
 
@@ -136,11 +139,11 @@ def test_a_point_stops_when_it_is_precise_and_not_before() -> None:
 
 def test_a_run_that_goes_wrong_stops_the_sweep_and_says_how_to_repeat_it(tmp_path: Path) -> None:
     (tmp_path / "greedy.py").write_text(VIOLATION)
-    sweep = Sweep((f"{tmp_path / 'greedy.py'}:Greedy",), {"nodes": (3,)}, {"think": 0, "requests": 5})
+    greedy = Sweep((f"{tmp_path / 'greedy.py'}:Greedy",), {"nodes": (3,)}, {"think": 0, "requests": 5})
     with pytest.raises(
         SweepFailed, match=r"congenial sim .*greedy\.py:Greedy --nodes 3 --requests 5 --think 0 --seed 1"
     ):
-        run_sweep(sweep)
+        sweep(greedy)
 
 
 def test_no_scheduler_no_run() -> None:
@@ -185,8 +188,8 @@ def test_a_killed_sweep_goes_on_and_leaves_no_workers_behind(tmp_path: Path) -> 
     assert len({_who(line) for line in lines}) == len(lines), "something was run twice"
 
 
-def _run(sweep: Sweep, store: Store, executor: Here) -> Store:
-    run_sweeps([sweep], store, Crew(executor, lambda: 1))
+def _run(sweep: Sweep, store: Store, executor: InlineExecutor) -> Store:
+    run_sweeps([sweep], store, Workers(executor, lambda: 1))
     return store
 
 

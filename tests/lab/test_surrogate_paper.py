@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from congenial.lab.claims import At, Everywhere
-from congenial.lab.papers.paper import Figure
+from congenial.lab.api import sweep
+from congenial.lab.criteria import At, Everywhere
+from congenial.lab.exhibits import Figure
 from congenial.lab.papers.surrogate import CLAIMS, FIGURES, SURROGATE
-from congenial.lab.reproduce import find_targets
-from congenial.lab.runner import run_sweep
+from congenial.lab.reproduction import find_targets
 
 BY_NAME = {figure.name: figure for figure in FIGURES}
 
@@ -43,20 +43,20 @@ def test_figures_can_be_run(figure: Figure) -> None:
     (parameter,) = quick.vary
     assert set(figure.coarse) <= set(figure.sweep.vary[parameter])
     short = {**quick.fixed, "warmup": 0.0, "until": 250.0}
-    frame = run_sweep(replace(quick, vary={parameter: figure.coarse[-1:]}, fixed=short, least=2, most=2))
+    frame = sweep(replace(quick, vary={parameter: figure.coarse[-1:]}, fixed=short, least=2, most=2)).to_frame()
     assert frame["throughput"].min() > 0  # type: ignore[operator]
 
 
 def test_claims_name_values_that_are_run() -> None:
     for claim in CLAIMS:
-        for figure in claim.test.figures:
+        for figure in claim.criterion.figures:
             (values,) = BY_NAME[figure].sweep.vary.values()
-            assert claim.test.metric in BY_NAME[figure].sweep.metrics
-            if isinstance(claim.test, At):
-                assert claim.test.value in values
-            if isinstance(claim.test, Everywhere):
-                assert len(claim.test.but) < len(values)
-                assert all([value in values for _, value in claim.test.but])
+            assert claim.criterion.metric in BY_NAME[figure].sweep.metrics
+            if isinstance(claim.criterion, At):
+                assert claim.criterion.value in values
+            if isinstance(claim.criterion, Everywhere):
+                assert len(claim.criterion.but) < len(values)
+                assert all([value in values for _, value in claim.criterion.but])
 
 
 def test_targets() -> None:

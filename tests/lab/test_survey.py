@@ -12,15 +12,17 @@ from standin import made_up
 
 from congenial.cli import main
 from congenial.lab import papers
-from congenial.lab.claims import Costs, Grows
-from congenial.lab.papers.paper import COST, Chart, Paper, Table
+from congenial.lab.cost_criteria import Costs, Grows
+from congenial.lab.exhibits import Chart, CostTable
+from congenial.lab.exhibits.costs import COST
+from congenial.lab.papers.paper import Paper
 from congenial.lab.papers.survey import SCALING, SURVEY, curves, growing, row
 from congenial.lab.replication import Value
 from congenial.lab.sweep import Sweep
 from congenial.systems.catalogue import ALGORITHMS
 
 GOLDEN = Path(__file__).with_name("survey_claims.json")
-TABLES = [exhibit for exhibit in SURVEY.exhibits if isinstance(exhibit, Table)]
+TABLES = [exhibit for exhibit in SURVEY.exhibits if isinstance(exhibit, CostTable)]
 HUGE = 400  # processes; the sets of larger systems are verified in the tests of their constructions
 
 
@@ -64,7 +66,7 @@ def test_what_is_slow_makes_fewer_requests() -> None:
 def test_the_claims_of_the_survey(rewrite: bool) -> None:
     """All lines of its tables, in order, with what it prints: nothing may vanish unseen."""
     rows = [
-        {"claim": c.text, "where": c.where, "paper": c.paper, "test": repr(c.test), "reason": c.reason}
+        {"claim": c.text, "where": c.where, "paper": c.paper, "test": repr(c.criterion), "reason": c.reason}
         for c in SURVEY.all_claims()
     ]
     if rewrite:
@@ -118,7 +120,8 @@ ROWS = (
 LITTLE = Paper(
     "little", "A little survey", "Nobody 1999",
     (
-        Table("table1", "Some", ROWS, LOADS, ("light", "heavy"), (3, 5), "4.1", ("neilsen-mizuno tree=star",), (5, 9)),
+        CostTable("table1", "Some", ROWS, LOADS, ("light", "heavy"), (3, 5), "4.1", ("neilsen-mizuno tree=star",),
+                  (5, 9)),
         Chart("scaling", "Curves", {"light": (curves("light", ("naimi-trehel", "lamport"), (3, 5, 7), 2),)}),
     ), (), ("Nothing.",),
 )  # fmt: skip

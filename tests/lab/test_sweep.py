@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from standin import TINY
 
+from congenial.cli.sweep import parse_fixed, parse_vary
 from congenial.kernel.errors import ConfigError
-from congenial.lab import Sweep
-from congenial.lab.sweep import METRICS, clean_value, parse_fixed, parse_vary
+from congenial.lab.parameters import METRICS, clean_value
+from congenial.lab.sweep import Sweep
 
 GOOD = """
 algorithms = ["suzuki-kasami", "maekawa quorums=grid"]
@@ -28,12 +29,12 @@ BAD = {
     "no TOML": ("algorithms = [", "bad.toml is not TOML: "),
     "no algorithms": ("[vary]\nnodes = [3]", "bad.toml: 'algorithms' is missing"),
     "nothing varied": ("algorithms = ['maekawa']", "bad.toml: 'vary' is missing"),
-    "an unknown item": (GOOD.replace("precision", "precison"), "bad.toml: 'precison' is nothing a sweep has; it has: "),
+    "an unknown item": (GOOD.replace("precision", "precison"), "bad.toml: a sweep has no 'precison'; it has: "),
     "a text for a list": ("algorithms = 'maekawa'\n[vary]\nnodes = [3]", "algorithms should be a list, not 'maekawa'"),
     "a number among names": ("algorithms = [3]\n[vary]\nnodes = [3]", "algorithms should be a list of texts"),
     "a value for a list": ("algorithms = ['maekawa']\n[vary]\nnodes = 3", "nodes should vary over a list of values"),
     "no values": ("algorithms = ['maekawa']\n[vary]\nnodes = []", "there are no values for nodes"),
-    "an unknown parameter": ("algorithms = ['maekawa']\n[vary]\nnods = [3]", "there is no parameter 'nods' to vary"),
+    "an unknown parameter": ("algorithms = ['maekawa']\n[vary]\nnods = [3]", "vary: there is no parameter 'nods'"),
     "half a process": ("algorithms = ['maekawa']\n[vary]\nnodes = [3.5]", "nodes should be a whole number, not 3.5"),
     "a value twice": ("algorithms = ['maekawa']\n[vary]\nnodes = [3, 3.0]", "nodes 3 is named twice"),
     "an algorithm twice": ("algorithms = ['a', 'a']\n[vary]\nnodes = [3]", "algorithm a is named twice"),
@@ -43,7 +44,7 @@ BAD = {
         "algorithms = ['a']\n[vary]\nnodes = [3]\nhold=[1]\nthink=[1]",
         "one or two parameters, not 3",
     ),
-    "no precision": (GOOD.replace("0.1", "0"), "the precision must be above 0"),
+    "no precision": (GOOD.replace("0.1", "0"), "precision must be above 0"),
     "a text for a number": (GOOD.replace("0.1", "'fine'"), "precision should be a number, not 'fine'"),
     "too few runs": ("least = 1\n" + GOOD, "2 <= least <= most replications, not 1 and 30"),
 }
@@ -79,7 +80,7 @@ def test_a_wrong_run_is_found_before_anything_runs() -> None:
         (("maekawa quorums=round",), {}, "round"),
         (("maekawa grid",), {}, "'grid' is not like quorums=grid"),
         (("maekawa",), {"skew": "often"}, "skew 'often'"),
-        (("maekawa",), {"think": "-5"}, "--think"),
+        (("maekawa",), {"think": "-5"}, "think"),
         (("maekawa",), {"loss": "2"}, "between 0 and 1"),
     ):
         with pytest.raises(ConfigError, match=reason):

@@ -11,7 +11,7 @@ from congenial.lab.steps import measure
 
 @pytest.mark.parametrize("claim", WME.all_claims(), ids=[claim.text for claim in WME.all_claims()])
 def test_table_1(claim: object) -> None:
-    test = getattr(claim, "test", None)
+    test = getattr(claim, "criterion", None)
     assert isinstance(test, InSteps)
     assert test.judge({}).verdict == REPRODUCED
 

@@ -8,6 +8,7 @@ import typer
 
 from congenial.cli.options import (
     NAMED,
+    RUNS,
     Json,
     Markdown,
     Parameters,
@@ -17,22 +18,11 @@ from congenial.cli.options import (
     complete_algorithm,
     with_parameters,
 )
-from congenial.kernel.errors import ConfigError
 
 EXAMPLES = """
 congenial compare ricart-agrawala suzuki-kasami raymond-tree maekawa --nodes 25
 congenial compare maekawa my_algorithm.py:MyNode --think 0 --precision 0.05
 """
-
-COLUMNS = (
-    ("messages / entry", "messages_per_entry"),
-    ("integers / entry", "integers_per_entry"),
-    ("mean waiting", "waiting_time_mean"),
-    ("p99", "waiting_time_p99"),
-    ("sync delay", "sync_delay_mean"),
-    ("entries / time", "throughput"),
-    ("fairness", "fairness"),
-)
 
 
 @with_parameters
@@ -42,40 +32,30 @@ def command(
     seed: Seed = 1,
     repeat: Repeat = 1,
     precision: Precision = 0.0,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", help="Processes to run on; 0: one for each processor.", rich_help_panel=RUNS)
+    ] = 1,
     json: Json = False,
     markdown: Markdown = False,
 ) -> None:
     """Simulate several algorithms under the same load and print one row for each.
 
-    With equal seeds all algorithms meet the same thinking and holding times. An option such as --quorums goes to
-    those that have it.
+    With equal seeds all algorithms get the same thinking and holding times. An option such as --quorums goes to
+    the algorithms that have it.
     """
-    from congenial.cli.output import notice_if_interpreted, print_json, progress_bar, show, table
-    from congenial.sim.scenario import Scenario
-    from congenial.sim.simulate import run
-    from congenial.systems.catalogue import find_algorithm
+    from congenial.cli.output import notice_if_interpreted, print_json, show, status_bar
+    from congenial.lab.api import compare
 
-    known = {name: {option.name for option in find_algorithm(name).spec.options} for name in algorithms}
-    for option in given["options"]:
-        if not any([option in names for names in known.values()]):
-            raise ConfigError(f"none of {', '.join(algorithms)} has an option {option}")
-    results = []
-    for name in algorithms:
-        options = {option: value for option, value in given["options"].items() if option in known[name]}
-        scenario = Scenario(name, **{**given, "options": options})
-        total = None if precision > 0 else scenario.workload().total() * max(repeat, 1)
-        with progress_bar(name, total) as progress:
-            results.append(run(scenario, seed, repeat, precision, "", progress))
+    with status_bar("compare", "entries") as progress:
+        comparison = compare(
+            algorithms, seed=seed, repeat=repeat, precision=precision, jobs=jobs, progress=progress, **given
+        )
     if json:
-        print_json([result.as_dict() for result in results])
+        print_json([result.as_dict() for result in comparison.results])
     else:
-        rows = table("algorithm", *[f">{title}" for title, _ in COLUMNS], markdown=markdown)
-        for result in results:
-            rows.add_row(result.algorithm, *[f"{getattr(result, measure):.4g}" for _, measure in COLUMNS])
-        show(rows)
-        for result in results:
-            if not result.ok:
-                print(f"{result.algorithm}: {result.verdict()}")
+        show(comparison.table(markdown))
+        for problem in comparison.problems():
+            print(problem)
         notice_if_interpreted()
-    if not all([result.ok for result in results]):
+    if not comparison.ok:
         raise typer.Exit(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,34 +23,34 @@ LISTENERS = (3, 3, 2, 2, 2)  # of each node
 
 
 def command(
-    seconds: Annotated[float, typer.Option(help="How long the music plays.", min=1)] = 15.0,
+    seconds: Annotated[float, typer.Option(help="How long the demo runs.", min=1)] = 15.0,
     algorithm: Annotated[str, typer.Option(help="An algorithm with groups.")] = "token-gme",
 ) -> None:
     """Five node processes on this machine share a jukebox with four discs, for a dozen listeners.
 
-    Listeners of the same disc hear it together; two discs never play at once. A witness outside the cluster, to which
-    the listeners report, watches that this is so.
+    Listeners of the same disc hear it together; two discs never play at once. The listeners report to a witness
+    outside the cluster, which checks that this is so.
     """
     import asyncio
 
     from congenial.kernel.errors import SafetyViolation
 
-    evening = Evening()
-    asyncio.run(evening.run(seconds, algorithm))
-    evening.summarise()
-    if evening.witness.violations:
-        raise SafetyViolation(evening.witness.violations[0])
+    demo = Demo()
+    asyncio.run(demo.run(seconds, algorithm))
+    demo.summarise()
+    if demo.witness.violations:
+        raise SafetyViolation(demo.witness.violations[0])
 
 
-class Evening:
-    """What there is to tell about one run."""
+class Demo:
+    """One run of the demo: its node processes, and what the listeners report."""
 
     def __init__(self) -> None:
         from congenial.testing.witness import Witness
 
         self.witness: Witness = Witness(self.on_report)
-        self.doing: dict[str, tuple[str, str]] = {}  # of each listener: what, and which disc
-        self.heard: dict[str, int] = {}
+        self.doing: dict[str, tuple[str, str]] = {}  # what each listener does, and with which disc
+        self.heard: dict[str, int] = {}  # discs, by listener
         self.waits: list[float] = []
         self.messages = 0
         self.finished = 0
@@ -60,10 +61,10 @@ class Evening:
             self.messages += report["messages"]
             self.finished += 1
             return
-        who = report["who"]
-        self.doing[who] = (what, report.get("group") or "")
+        listener = report["who"]
+        self.doing[listener] = (what, report.get("group") or "")
         if what == "enter":
-            self.heard[who] = self.heard.get(who, 0) + 1
+            self.heard[listener] = self.heard.get(listener, 0) + 1
             self.waits.append(report["waited"])
 
     async def run(self, seconds: float, algorithm: str) -> None:
@@ -99,7 +100,7 @@ class Evening:
                         if any(node.returncode not in (None, 0) for node in nodes):
                             break
                 if self.finished < len(NODES):
-                    raise CongenialError("a node of the demo has failed; its own words are above")
+                    raise CongenialError("a node of the demo has failed; its error message is above")
             finally:
                 await self.witness.close()
                 for node in nodes:
@@ -115,9 +116,10 @@ class Evening:
 
         playing = next((disc for what, disc in self.doing.values() if what == "enter"), "nothing")
         made = table("listener", *DISCS, ">heard", title=f"the jukebox plays {playing}, {elapsed:.0f} s")
-        for who, (what, disc) in sorted(self.doing.items()):
+        for listener, (what, disc) in sorted(self.doing.items()):
             sign = {"enter": "[bold green]hears[/]", "wait": "[yellow]waits[/]"}.get(what, "")
-            made.add_row(who, *[sign if disc == column else "" for column in DISCS], str(self.heard.get(who, 0)))
+            cells = [sign if disc == column else "" for column in DISCS]
+            made.add_row(listener, *cells, str(self.heard.get(listener, 0)))
         return made
 
     def summarise(self) -> None:
@@ -138,8 +140,9 @@ class Evening:
         show(made)
 
 
-def arguments(name: str, nodes: Any, algorithm: str, witness: str, listeners: int, seconds: float) -> str:
+def arguments(name: str, nodes: Mapping[str, str], algorithm: str, witness: str, listeners: int, seconds: float) -> str:
+    """The arguments of `jukebox.node`, as JSON."""
     import json
 
-    told = {"name": name, "nodes": dict(nodes), "algorithm": algorithm, "witness": witness}
-    return json.dumps({**told, "listeners": listeners, "seconds": seconds})
+    node = {"name": name, "nodes": dict(nodes), "algorithm": algorithm, "witness": witness}
+    return json.dumps({**node, "listeners": listeners, "seconds": seconds})

@@ -10,49 +10,26 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.console import JustifyMethod
     from rich.table import Table
 
-WIDTH_OF_A_FILE = 160  # columns, where output goes to no terminal that would say how wide it is
-UNLIMITED = 10_000
+    from congenial.lab.runner import Status
+
 INTERPRETED = "interpreted: simulates several times slower; reinstall with a C compiler to change that"
 
 
 def table(*columns: str, markdown: bool = False, title: str | None = None) -> Table:
     """An empty table; a column whose name starts with '>' holds numbers."""
-    from rich import box
-    from rich.table import Table
+    from congenial.view.table import new_table
 
-    if markdown:
-        made = Table(box=box.MARKDOWN)
-    else:  # narrow, for a terminal of 80 columns
-        made = Table(
-            box=box.SIMPLE_HEAD,
-            show_edge=False,
-            pad_edge=False,
-            padding=(0, 1, 0, 0),
-            title=title,
-            title_justify="left",
-        )
-    for index, column in enumerate(columns):
-        side: JustifyMethod = "right" if column.startswith(">") else "left"
-        made.add_column(column.lstrip(">"), justify=side, overflow="fold", no_wrap=index == 0)  # names stay whole
-    return made
+    return new_table(*columns, markdown=markdown, title=title)
 
 
-def show(made: Table) -> None:
-    """Print a table, without the blanks that rich puts around it."""
-    from rich import box
-    from rich.console import Console
+def show(item: Table | str) -> None:
+    """Print a table, or a line."""
+    from congenial.view.table import WIDE, as_text
 
-    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH_OF_A_FILE
-    if made.box is box.MARKDOWN:
-        width = UNLIMITED  # a broken line would be no Markdown
-    out = Console(width=width, highlight=False)
-    with out.capture() as capture:
-        out.print(made)
-    lines = [line.rstrip() for line in capture.get().splitlines()]
-    print("\n".join([line for line in lines if line]))
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDE
+    print(item if isinstance(item, str) else as_text(item, width))
 
 
 def print_json(data: object) -> None:
@@ -60,7 +37,7 @@ def print_json(data: object) -> None:
 
 
 def compiled() -> bool:
-    """Is the engine compiled, or does it run as plain Python?"""
+    """Whether the engine is compiled, or runs as plain Python."""
     import congenial.sim.engine
 
     return not str(congenial.sim.engine.__file__).endswith(".py")
@@ -73,9 +50,9 @@ def notice_if_interpreted() -> None:
 
 @contextmanager
 def progress_bar(label: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr, if that is a terminal; the block gets what moves it to a number of entries.
+    """A bar on stderr, if that is a terminal; the block calls the function it gets with the number of entries so far.
 
-    Even without a bar it gets something to call: compiled code notices Ctrl-C only when it calls interpreted code.
+    Without a bar it still gets a function to call: compiled code notices Ctrl-C only when it calls interpreted code.
     """
     if not sys.stderr.isatty():
         yield lambda entries: None
@@ -87,3 +64,30 @@ def progress_bar(label: str, total: int | None) -> Iterator[Callable[[int], None
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(label, total=total)
         yield lambda entries: progress.update(task, completed=entries)
+
+
+@contextmanager
+def status_bar(label: str, unit: str) -> Iterator[Callable[[Status], None]]:
+    """A bar on stderr, if that is a terminal, for the functions of the laboratory; it shows the estimated time left."""
+    if not sys.stderr.isatty():
+        yield lambda status: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn(unit),
+               TimeElapsedColumn(), TextColumn("{task.fields[left]}"))  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(label, total=None, left="")
+
+        def update(status: Status) -> None:
+            left = "" if status.seconds_left is None else f"about {_duration(status.seconds_left)} left"
+            progress.update(task, completed=status.done, total=status.total, left=left)
+
+        yield update
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -16,13 +16,13 @@ congenial replay broken.ndjson --svg broken.svg
 
 
 def command(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A trace of `check`, `fuzz` or `sim`.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A trace written by `check`, `fuzz` or `sim`.")],
     svg: SvgTo = "",
     json: Json = False,
 ) -> None:
-    """Take the steps of a trace again, one by one, with the real nodes, and tell what comes of it.
+    """Take the steps of a trace again, one by one, with the real nodes, and say what happens.
 
-    The exit code is 1 if something goes wrong in it, as it did when the trace was made.
+    The exit code is 1 if something goes wrong, as it did when the trace was made.
     """
     from congenial.checker.replay import replay
     from congenial.cli.output import print_json

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from congenial.cli.options import Json, Markdown
-from congenial.cli.sweep import Cluster, Jobs, resumable, show_outcome, sweep_bar
+from congenial.cli.sweep import Cluster, Jobs, resumable
 
 if TYPE_CHECKING:
     from congenial.lab.claims import Judged
-    from congenial.lab.papers import Exhibit
-    from congenial.lab.reproduce import Reproduction
+    from congenial.lab.reproduction import Reproduction
 
 EXAMPLES = """
 congenial reproduce token-gme/6a
@@ -32,93 +31,66 @@ def command(
         list[str], typer.Argument(metavar="PAPER[/FIGURE]...", help="token-gme, token-gme/6a, survey/table2, all.")
     ],
     quick: Annotated[bool, typer.Option("--quick", help="A coarse version: few points, short runs.")] = False,
-    claims: Annotated[bool, typer.Option("--claims", help="Print the paper's claims and what became of them.")] = False,
+    claims: Annotated[bool, typer.Option("--claims", help="Print the paper's claims and our verdicts.")] = False,
     jobs: Jobs = 0,
     cluster: Cluster = "",
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Results go into FOLDER/PAPER.")] = Path("runs"),
-    docs: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Also write a page for people there.")] = None,
+    docs: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Also write a page for readers there.")] = None,
     json: Json = False,
     markdown: Markdown = False,
 ) -> None:
-    """Run a paper's experiments again, and say which of its claims come out.
+    """Run a paper's experiments again, and say which of its claims are reproduced.
 
-    Each figure gets a folder with results, pictures and a verdict. What has been run before is not run again.
+    Each figure gets a folder with results, pictures and a verdict. Runs that are there already are not run again.
     """
-    from congenial.cli.output import notice_if_interpreted, print_json
-    from congenial.lab.extras import require
-    from congenial.lab.reproduce import find_targets, reproduce, write_docs
-    from congenial.lab.runner import workers
+    from congenial.cli.output import notice_if_interpreted, print_json, status_bar
+    from congenial.lab.api import reproduce
+    from congenial.lab.reproduction import find_targets
 
-    require("lab")
     made = []
     places = []
     for target in find_targets(targets):
-        folder = out / f"{target.paper.name}{'-quick' if quick else ''}"
-        with resumable(folder), workers(jobs, cluster) as crew, sweep_bar(target.name) as watch:
-            made.append(reproduce(target, folder, crew, quick, watch))
+        paper = target.paper.name
+        figures = [exhibit.name for exhibit in target.exhibits]
+        folder = out / f"{paper}{'-quick' if quick else ''}"
+        with resumable(folder), status_bar(target.name, "runs") as progress:
+            made.append(
+                reproduce(paper, figures=figures, quick=quick, folder=folder, docs=docs, jobs=jobs, cluster=cluster,
+                          progress=progress)
+            )  # fmt: skip
         places.append(f"everything is in {folder}")
         if docs is not None:
-            places.append(f"the page is {write_docs(made[-1], folder, docs, quick)}")
+            places.append(f"the page is {docs / f'{paper}.md'}")
     if json:
         print_json([item.as_dict() for item in made])
         return
     for item in made:
-        if not claims:
-            for exhibit in item.target.exhibits:
-                show_exhibit(exhibit, item, markdown)
-        ran = set(item.outcomes)
-        stated = item.judged if claims else [j for j in item.judged if j.claim in item.target.paper.claims]
-        show_claims([j for j in stated if claims or ran.issuperset(j.claim.test.figures)], markdown)
+        if claims:
+            show_claims(item.claims, markdown)
+        else:
+            show_exhibits(item, markdown)
     notice_if_interpreted()
     for place in places:
         print(place)
 
 
-def show_exhibit(exhibit: Exhibit, made: Reproduction, markdown: bool) -> None:
-    from congenial.cli.output import show, table
-    from congenial.lab.claims import Tally
-    from congenial.lab.contest import winner_lines
-    from congenial.lab.costs import cost_lines
-    from congenial.lab.papers import Contest, Figure, StepTable, Table
+def show_exhibits(made: Reproduction, markdown: bool) -> None:
+    """All exhibits, then the claims that the paper makes in words about those that were run."""
+    from congenial.cli.output import show
 
-    plain = isinstance(exhibit, Figure) and not isinstance(exhibit, Contest)
-    print(f"\n{'Figure ' if plain else ''}{exhibit.name}: {exhibit.title}")
-    if isinstance(exhibit, (Table, Contest)):
-        judged = made.of_exhibit(exhibit)
-        if isinstance(exhibit, Table):
-            lines = cost_lines(exhibit, made.outcomes, judged)
-        else:
-            lines = winner_lines(exhibit, made.outcomes[exhibit.name])
-        rows = table(*lines[0], markdown=markdown)
-        for line in lines:
-            rows.add_row(*[str(cell) for cell in line.values()])
-        show(rows)
-        print(Tally(judged))
-        return
-    if isinstance(exhibit, StepTable):
-        show_claims(made.of_exhibit(exhibit), markdown)
-    for name in exhibit.sweeps(quick=True):
-        show_outcome(made.outcomes[name], markdown)
+    paper = made.target.paper
+    for exhibit in made.target.exhibits:
+        print(f"\n{exhibit.heading()}")
+        for item in exhibit.shown(made.evidence(exhibit), markdown):
+            show(item)
+    stated = [item for item in made.claims if item.claim in paper.claims]
+    show_claims([item for item in stated if set(item.claim.criterion.figures) <= set(made.results)], markdown)
 
 
 def show_claims(judged: list[Judged], markdown: bool) -> None:
-    if not judged:
-        return
-    from congenial.cli.output import show, table
-    from congenial.lab.claims import Tally
-    from congenial.lab.sweep import METRICS
+    from congenial.cli.output import show
+    from congenial.lab.claims import Tally, claims_table
 
-    rows = table("claim", "of", "section", "the paper", "ours", "verdict", markdown=markdown)
-    for item in judged:
-        claim, finding = item.claim, item.finding
-        verdict = f"{finding.verdict}: {item.reason}" if item.reason else finding.verdict
-        rows.add_row(
-            claim.text,
-            METRICS.get(claim.test.metric, claim.test.metric),
-            claim.where,
-            claim.paper,
-            finding.ours,
-            verdict,
-        )
-    show(rows)
-    print(Tally(judged))
+    if judged:
+        show(claims_table(judged, markdown))
+        print(Tally(judged))

@@ -1,18 +1,17 @@
 """The picture of a contest: a dozen curves in each panel, so every curve is named where it ends.
 
-A colour for each family of algorithms; markers and dashes tell its members apart. Intervals are left to the tables.
+Each family of algorithms has a colour; markers and dashes distinguish its members. Intervals are left to the tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from congenial.lab.papers.paper import Contest
+from congenial.lab.parameters import METRICS, PARAMETERS
 from congenial.lab.plots import DASHES, MARKERS, OKABE_ITO, curve_of, position, saved, scale_x
-from congenial.lab.sweep import METRICS, PARAMETERS
-from congenial.lab.tables import Outcome
+from congenial.lab.results import SweepResult
 from congenial.sim.statistics import mean
 
 if TYPE_CHECKING:
@@ -20,37 +19,44 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = (*OKABE_ITO[:3], OKABE_ITO[3], OKABE_ITO[4], "#777777")
-NAME = 7.0  # points: the size of a name
-WIDE = 12  # the largest value over the smallest, from which on an axis is logarithmic
-APART = 0.057  # of a panel's height: the least distance of two names
+NAME_SIZE = 7.0  # points
+WIDE = 12  # the ratio of the largest value to the smallest from which an axis is logarithmic
+APART = 0.057  # the least distance between two names, as a share of a panel's height
+
+Families = Mapping[str, Sequence[str]]
+"""Algorithms, by family."""
 
 
-def plot_contest(contest: Contest, outcome: Outcome, title: str, path: Path) -> list[Path]:
-    """As path.png and path.svg."""
-    return saved(path, lambda figure: _draw(figure, contest, outcome, title))
+def plot_contest(
+    result: SweepResult, families: Families, yardsticks: Sequence[str], title: str, path: Path
+) -> list[Path]:
+    """As path.png and path.svg; the families named in `yardsticks` are grey."""
+    return saved(path, lambda figure: _draw(figure, result, families, yardsticks, title))
 
 
-def _draw(figure: Figure, contest: Contest, outcome: Outcome, title: str) -> None:
-    metrics = outcome.sweep.metrics
+def _draw(figure: Figure, result: SweepResult, families: Families, yardsticks: Sequence[str], title: str) -> None:
+    metrics = result.sweep.metrics
     rows = -(-len(metrics) // 2)
     figure.set_size_inches(11.0, 0.6 + 3.1 * rows)
     grid = figure.subplots(rows, 2, squeeze=False)
+    bright = iter(COLOURS[:-1])
+    colours = [COLOURS[-1] if family in yardsticks else next(bright) for family in families]
     for place, axes in enumerate(grid.flat):
         if place < len(metrics):
-            _panel(axes, contest, outcome, metrics[place])
+            _panel(axes, result, families, colours, metrics[place])
         else:
             axes.set_axis_off()
     figure.suptitle(title, fontsize=12)
 
 
-def _panel(axes: Axes, contest: Contest, outcome: Outcome, metric: str) -> None:
-    (parameter,) = outcome.sweep.vary
-    values = outcome.sweep.vary[parameter]
+def _panel(axes: Axes, result: SweepResult, families: Families, colours: Sequence[str], metric: str) -> None:
+    (parameter,) = result.sweep.vary
+    values = result.sweep.vary[parameter]
     heights: list[float] = []
     ends: list[tuple[float, str, str]] = []
-    for colour, names in zip(_colours(contest), contest.families.values(), strict=True):
+    for colour, names in zip(colours, families.values(), strict=True):
         for number, algorithm in enumerate(names):
-            curve = curve_of(outcome, "absolute", algorithm, metric)
+            curve = curve_of(result, "absolute", algorithm, metric)
             x = [position(values, value) for value, _ in curve]
             y = [estimate.value for _, estimate in curve]
             heights += y
@@ -67,14 +73,8 @@ def _panel(axes: Axes, contest: Contest, outcome: Outcome, metric: str) -> None:
     _name_ends(axes, ends)
 
 
-def _colours(contest: Contest) -> Sequence[str]:
-    """Yardsticks are grey."""
-    bright = iter(COLOURS[:-1])
-    return [COLOURS[-1] if family in contest.outside else next(bright) for family in contest.families]
-
-
 def _scale_y(axes: Axes, heights: list[float]) -> None:
-    """Logarithmic where the smallest would else not be seen, with numbers at 1, 2 and 5."""
+    """Logarithmic where the smallest value could not be seen otherwise, with numbers at 1, 2 and 5."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     positive = [height for height in heights if height > 0]
@@ -104,7 +104,7 @@ def _name_ends(axes: Axes, ends: list[tuple[float, str, str]]) -> None:
             xytext=(1.07, place),
             xycoords="axes fraction",
             textcoords="axes fraction",
-            fontsize=NAME,
+            fontsize=NAME_SIZE,
             color=colour,
             va="center",
             annotation_clip=False,
@@ -113,11 +113,11 @@ def _name_ends(axes: Axes, ends: list[tuple[float, str, str]]) -> None:
 
 
 def spread(shares: list[float]) -> list[float]:
-    """As near as can be to these, which are sorted, but within 0..1, and none nearer to the next than `APART`.
+    """Places as near as possible to these, which are sorted, but within 0..1 and at least `APART` from each other.
 
-    Names that would overlap form a block, in the middle of where they want to be; blocks that touch become one.
+    Names that would overlap form a block around the mean of their places; blocks that touch become one.
     """
-    blocks: list[list[float]] = []  # for each name in the block, where its lowest one would be if this one had its way
+    blocks: list[list[float]] = []  # for each name in a block: where the block begins if this name is at its place
     for number, share in enumerate(shares):
         blocks.append([share - number * APART])
         while len(blocks) > 1 and mean(blocks[-2]) >= mean(blocks[-1]):

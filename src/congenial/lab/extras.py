@@ -1,4 +1,4 @@
-"""What only some of the laboratory needs is an extra; without it, one line says which."""
+"""Packages that only part of the laboratory needs. They come with an extra; without it, one line says which."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PACKAGES = {"lab": ("matplotlib", "polars"), "cluster": ("distributed",)}
 
 
 def require(extra: str) -> None:
-    """Fail now rather than after an hour."""
+    """Raise an error before anything runs if a package of this extra is missing."""
     for package in PACKAGES[extra]:
         if find_spec(package) is None:
             raise ConfigError(f"this needs {package}: pip install 'congenial[{extra}]'")

@@ -1,4 +1,4 @@
-"""The comparison page of a sweep: one HTML file that needs nothing else, with its pictures, tables and parameters."""
+"""The comparison page of a sweep: one self-contained HTML file with pictures, tables and parameters."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from congenial.lab.sweep import METRICS, PARAMETERS
-from congenial.lab.tables import Outcome, show_value
+from congenial.lab.parameters import METRICS, PARAMETERS, show_value
+from congenial.lab.results import SweepResult
 
 CSS = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; background: #fff; max-width: 64rem; margin: 2rem auto;
@@ -24,9 +24,9 @@ pre { background: #f5f5f5; padding: 0.8rem; overflow-x: auto; font-size: 0.85rem
 """
 
 
-def comparison_page(outcome: Outcome, title: str, pictures: Sequence[tuple[str, Path]], repeat: str) -> str:
-    """`pictures` are captions and SVG files; `repeat` is the text that says how to run it again."""
-    sweep = outcome.sweep
+def comparison_page(result: SweepResult, title: str, pictures: Sequence[tuple[str, Path]], repeat: str) -> str:
+    """`pictures` are captions and SVG files; `repeat` says how to run the sweep again."""
+    sweep = result.sweep
     varied = " and ".join([PARAMETERS[name] for name in sweep.vary])
     parts = [
         "<!doctype html>",
@@ -41,24 +41,24 @@ def comparison_page(outcome: Outcome, title: str, pictures: Sequence[tuple[str, 
         data = b64encode(path.read_bytes()).decode("ascii")
         parts.append(f"<h2>{escape(caption)}</h2>")
         parts.append(f'<img alt="{escape(caption)}: see the tables below" src="data:image/svg+xml;base64,{data}">')
-    parts += ["<h2>Means</h2>", _table(outcome, "absolute")]
+    parts += ["<h2>Means</h2>", _table(result, "absolute")]
     if len(sweep.algorithms) > 1:
-        parts += [f"<h2>Ratios to {escape(sweep.baseline)}</h2>", _table(outcome, "ratio")]
+        parts += [f"<h2>Ratios to {escape(sweep.baseline)}</h2>", _table(result, "ratio")]
         parts.append('<p class="note">Ratios are taken run by run, between runs with equal seeds.</p>')
     parts += ["<h2>How to repeat it</h2>", f"<pre>{escape(repeat)}</pre>", "</body></html>"]
     return "\n".join(parts) + "\n"
 
 
-def _table(outcome: Outcome, kind: str) -> str:
-    sweep = outcome.sweep
+def _table(result: SweepResult, kind: str) -> str:
+    sweep = result.sweep
     algorithms = sweep.algorithms if kind == "absolute" else sweep.algorithms[:-1]
     heads = ["algorithm", *sweep.vary, "runs", *[METRICS[metric] for metric in sweep.metrics]]
     lines = ['<div class="wide"><table>', "<tr>" + "".join([f"<th>{escape(head)}</th>" for head in heads]) + "</tr>"]
     for algorithm in algorithms:
-        for point, records in outcome.records.items():
+        for point, records in result.runs.items():
             cells = [algorithm, *[show_value(value) for value in point], str(len(records[algorithm]))]
             for metric in sweep.metrics:
-                made = outcome.mean if kind == "absolute" else outcome.ratio
+                made = result.mean if kind == "absolute" else result.ratio
                 estimate = made(point, algorithm, metric)
                 cells.append("-" if estimate is None else str(estimate))
             lines.append("<tr>" + "".join([f"<td>{escape(cell)}</td>" for cell in cells]) + "</tr>")

@@ -1,6 +1,6 @@
-"""Plots for people: one small panel for each metric, a curve and its confidence band for each algorithm.
+"""Plots: one small panel for each metric, a curve and its confidence band for each algorithm.
 
-Colours are those of Okabe & Ito, which colour-blind readers can tell apart; markers and dashes differ as well. Equal
+Colours are those of Okabe & Ito, which colour-blind readers can distinguish; markers and dashes differ as well. Equal
 results give equal files.
 """
 
@@ -11,9 +11,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from congenial.lab.extras import require
+from congenial.lab.parameters import METRICS, PARAMETERS, show_value
 from congenial.lab.replication import Value
-from congenial.lab.sweep import METRICS, PARAMETERS
-from congenial.lab.tables import Estimate, Outcome, show_value
+from congenial.lab.results import Estimate, SweepResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 MARKERS = "osD^vPX*"
 DASHES = ("-", "--", "-.", ":")
-NEAR = 0.04  # of an axis: values that are closer have one name for two
-WIDE = 20  # the largest value over the smallest, from which on an axis is logarithmic
+NEAR = 0.04  # of an axis: of two values that are closer, only one is labelled
+WIDE = 20  # the ratio of the largest value to the smallest from which an axis is logarithmic
 
 STYLE: dict[str, Any] = {
     "font.size": 10,
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so pictures do not depend on the machine's fonts
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so pictures are the same on every machine
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
@@ -42,18 +43,19 @@ STYLE: dict[str, Any] = {
 Curve = list[tuple[Value, Estimate]]
 
 
-def plot(outcome: Outcome, kind: str, title: str, path: Path) -> list[Path]:
+def plot(result: SweepResult, kind: str, title: str, path: Path) -> list[Path]:
     """Draw the curves of a sweep, `kind` 'absolute' or 'ratio', as path.png and path.svg."""
-    return saved(path, lambda figure: _draw(figure, outcome, kind, title))
+    return saved(path, lambda figure: _draw(figure, result, kind, title))
 
 
-def plot_chart(panels: Mapping[str, Sequence[Outcome]], title: str, path: Path) -> list[Path]:
-    """Draw the first metric of several sweeps over the processes, on log axes, a panel for each load."""
+def plot_chart(panels: Mapping[str, Sequence[SweepResult]], title: str, path: Path) -> list[Path]:
+    """Draw the first metric of several sweeps over the number of processes, on logarithmic axes, a panel per load."""
     return saved(path, lambda figure: _draw_chart(figure, panels, title))
 
 
 def saved(path: Path, draw: Callable[[Figure], None]) -> list[Path]:
-    """As path.png and path.svg."""
+    """Draw and save as path.png and path.svg."""
+    require("lab")
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -64,24 +66,24 @@ def saved(path: Path, draw: Callable[[Figure], None]) -> list[Path]:
         draw(figure)
         png, svg = path.with_suffix(".png"), path.with_suffix(".svg")
         figure.savefig(png, metadata={"Software": None})
-        figure.set_layout_engine("none")  # everything has its place now
+        figure.set_layout_engine("none")  # keep the layout that the PNG has
         figure.savefig(svg, metadata={"Date": None, "Creator": None})
     return [png, svg]
 
 
-def _draw_chart(figure: Figure, panels: Mapping[str, Sequence[Outcome]], title: str) -> None:
+def _draw_chart(figure: Figure, panels: Mapping[str, Sequence[SweepResult]], title: str) -> None:
     from matplotlib.ticker import FuncFormatter
 
     plain = FuncFormatter(lambda value, _: f"{value:g}")
     figure.set_size_inches(5.5 * len(panels), 8.0)
     grid = figure.subplots(1, len(panels), squeeze=False, sharey=True)
     numbers: dict[str, int] = {}  # an algorithm looks the same in all panels
-    for axes, (name, outcomes) in zip(grid.flat, panels.items(), strict=True):
-        for outcome in outcomes:
-            metric = outcome.sweep.metrics[0]
-            for algorithm in outcome.sweep.algorithms:
+    for axes, (name, results) in zip(grid.flat, panels.items(), strict=True):
+        for result in results:
+            metric = result.sweep.metrics[0]
+            for algorithm in result.sweep.algorithms:
                 number = numbers.setdefault(algorithm, len(numbers))
-                curve = curve_of(outcome, "absolute", algorithm, metric)
+                curve = curve_of(result, "absolute", algorithm, metric)
                 drawn = [(float(value), estimate.value) for value, estimate in curve if estimate.value > 0]
                 # every algorithm has a colour and a marker of its own: their numbers have no common factor
                 colour, marker = OKABE_ITO[number % 7], MARKERS[number % len(MARKERS)]
@@ -99,8 +101,8 @@ def _draw_chart(figure: Figure, panels: Mapping[str, Sequence[Outcome]], title: 
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=8)
 
 
-def _draw(figure: Figure, outcome: Outcome, kind: str, title: str) -> None:
-    sweep = outcome.sweep
+def _draw(figure: Figure, result: SweepResult, kind: str, title: str) -> None:
+    sweep = result.sweep
     seconds: Sequence[Value | None] = list(sweep.vary.values())[1] if len(sweep.vary) == 2 else [None]
     metrics = sweep.metrics
     # with one varied parameter a block of panels; with two, a row for each metric, a column for each second value
@@ -114,20 +116,20 @@ def _draw(figure: Figure, outcome: Outcome, kind: str, title: str) -> None:
             axes.set_axis_off()
             continue
         metric, second = panels[place]
-        _panel(axes, outcome, kind, metric, second)
+        _panel(axes, result, kind, metric, second)
     handles, labels = grid.flat[0].get_legend_handles_labels()
     figure.suptitle(title, fontsize=12)
     figure.legend(handles, labels, loc="outside lower center", ncols=min(3, len(labels)), frameon=False)
 
 
-def _panel(axes: Axes, outcome: Outcome, kind: str, metric: str, second: Value | None) -> None:
-    sweep = outcome.sweep
+def _panel(axes: Axes, result: SweepResult, kind: str, metric: str, second: Value | None) -> None:
+    sweep = result.sweep
     first = next(iter(sweep.vary))
     values = sweep.vary[first]
     algorithms = sweep.algorithms if kind == "absolute" else sweep.algorithms[:-1]
     heights: list[float] = []
     for number, algorithm in enumerate(algorithms):
-        curve = curve_of(outcome, kind, algorithm, metric, second)
+        curve = curve_of(result, kind, algorithm, metric, second)
         if not curve:
             continue
         x = [position(values, value) for value, _ in curve]
@@ -149,31 +151,31 @@ def _panel(axes: Axes, outcome: Outcome, kind: str, metric: str, second: Value |
     _scale_y(axes, heights, kind)
 
 
-def curve_of(outcome: Outcome, kind: str, algorithm: str, metric: str, second: Value | None = None) -> Curve:
-    """Along the first varied parameter, with the second (if there are two) at one value."""
+def curve_of(result: SweepResult, kind: str, algorithm: str, metric: str, second: Value | None = None) -> Curve:
+    """Values along the first varied parameter, with the second, if there is one, at `second`."""
     curve: Curve = []
-    for point in outcome.records:
+    for point in result.runs:
         if second is not None and point[1] != second:
             continue
-        made = outcome.mean if kind == "absolute" else outcome.ratio
+        made = result.mean if kind == "absolute" else result.ratio
         estimate = made(point, algorithm, metric)
         if estimate is not None:
             curve.append((point[0], estimate))
     return curve
 
 
-def position(values: tuple[Value, ...], value: Value) -> float:
-    """Numbers where they are, texts one after the other."""
+def position(values: Sequence[Value], value: Value) -> float:
+    """Numbers are placed by value, texts one after the other."""
     if _numeric(values):
         return float(value)
     return float(values.index(value))
 
 
-def _numeric(values: tuple[Value, ...]) -> bool:
+def _numeric(values: Sequence[Value]) -> bool:
     return all([isinstance(value, (int, float)) and not isinstance(value, bool) for value in values])
 
 
-def scale_x(axes: Axes, values: tuple[Value, ...]) -> None:
+def scale_x(axes: Axes, values: Sequence[Value]) -> None:
     from matplotlib.ticker import NullFormatter, NullLocator
 
     positions = [position(values, value) for value in values]
@@ -192,7 +194,7 @@ def scale_x(axes: Axes, values: tuple[Value, ...]) -> None:
 
 
 def _tick_names(axes: Axes, positions: list[float], names: list[str]) -> list[str]:
-    """Without those that would run into the next one's."""
+    """The names, without those that would overlap the next one."""
     if len(positions) < 2:
         return names
     across = [float(axes.transScale.transform((position, 1.0))[0]) for position in positions]

@@ -1,18 +1,14 @@
-"""A replication: one run, the unit of work of the laboratory, and what is kept of it.
+"""A replication: one run, the unit of work of the laboratory, and the record that is kept of it.
 
-Only what a worker process needs is imported here.
+Worker processes import this module, so it imports only what a run needs.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import signal
-import threading
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +18,18 @@ from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import run_once
 
 Value = int | float | str | bool
-"""A parameter's value: what JSON and TOML can hold as well."""
+"""A parameter's value: only what JSON and TOML can hold."""
 
-# several in one text, separated by spaces
-MISHAPS = ("loss", "duplicate", "reorder", "crash", "pause", "partition", "suspect")
-RUNNABLE = ("kernel", "problems", "parts", "algorithms", "transform", "sim")  # what the numbers depend on
+FAULT_PARAMETERS = ("loss", "duplicate", "reorder", "crash", "pause", "partition", "suspect")
+"""Each is a text that may hold several faults, separated by spaces."""
+
+ROOMS = ("kernel", "problems", "parts", "algorithms", "transform", "systems", "sim")
+"""The rooms whose code the measured numbers depend on."""
 
 
 @dataclass(frozen=True)
 class Replication:
-    """`algorithm` may be followed by its options: 'maekawa quorums=grid'."""
+    """One run of an algorithm. Options may follow its name: 'maekawa quorums=grid'."""
 
     algorithm: str
     parameters: tuple[tuple[str, Value], ...]
@@ -41,7 +39,7 @@ class Replication:
         return json.dumps([self.algorithm, dict(self.parameters), self.seed])
 
     def cost(self) -> float:
-        """A rough measure of the work, good for ordering and for guessing the time left."""
+        """A rough measure of the work: good enough to order runs and to estimate the time left."""
         nodes = self._number("nodes", 10)
         return nodes * nodes * self._number("requests", 100)
 
@@ -52,20 +50,20 @@ class Replication:
         name, *words = self.algorithm.split()
         options = dict([_option(self.algorithm, word) for word in words])
         parameters: dict[str, Any] = dict(self.parameters)
-        for mishap in MISHAPS:
-            if mishap in parameters:
-                parameters[mishap] = tuple(str(parameters[mishap]).split())
+        for fault in FAULT_PARAMETERS:
+            if fault in parameters:
+                parameters[fault] = tuple(str(parameters[fault]).split())
         return Scenario(name, options=options, **parameters)
 
     def command(self) -> str:
-        """How to repeat this run alone."""
+        """The command that repeats this run alone."""
         name, *words = self.algorithm.split()
         parts = [f"congenial sim {name}"] + [f"--set {word}" for word in words]
         for parameter, value in self.parameters:
             if parameter == "fifo":
                 parts.append("--fifo" if value else "--unordered")
             else:
-                each = str(value).split() if parameter in MISHAPS else [value]
+                each = str(value).split() if parameter in FAULT_PARAMETERS else [value]
                 parts += [
                     f"--{parameter} {item:g}" if isinstance(item, float) else f"--{parameter} {item}" for item in each
                 ]
@@ -74,7 +72,7 @@ class Replication:
 
 @dataclass(frozen=True)
 class Record:
-    """What a replication came to. `failure` says what went wrong, if anything did; `code` which code ran."""
+    """What a replication measured. `failure` says what went wrong, if anything; `code` identifies the code that ran."""
 
     replication: Replication
     measures: dict[str, float]
@@ -114,8 +112,7 @@ class Record:
 
 
 def replicate(work: Replication) -> Record:
-    """Run it."""
-    result = run_once(work.scenario(), work.seed, progress=_breathe)
+    result = run_once(work.scenario(), work.seed)
     seconds = result.deliveries / result.deliveries_per_second if result.deliveries_per_second else 0.0
     return Record(
         work,
@@ -135,10 +132,6 @@ def _measures(result: Result) -> dict[str, float]:
     return measures
 
 
-def _breathe(entries: int) -> None:
-    """Compiled code sees Ctrl-C only when it calls interpreted code, such as this."""
-
-
 def _option(algorithm: str, word: str) -> tuple[str, str]:
     name, equals, value = word.partition("=")
     if not equals:
@@ -146,14 +139,11 @@ def _option(algorithm: str, word: str) -> tuple[str, str]:
     return name, value
 
 
-# -- which code ran ------------------------------------------------------------------------------------------
-
-
 @cache
 def fingerprint(algorithm: str = "") -> str:
-    """Of the sources that the numbers depend on; records of other code are not reused."""
+    """A hash of the sources that the numbers depend on. Records of different code are not reused."""
     package = Path(__file__).parent.parent
-    sources = [path for room in RUNNABLE for path in sorted((package / room).rglob("*.py"))]
+    sources = [path for room in ROOMS for path in sorted((package / room).rglob("*.py"))]
     name = algorithm.split()[0] if algorithm else ""
     own = Path(name.rpartition(":")[0])
     if ":" in name and own.is_file():
@@ -162,17 +152,3 @@ def fingerprint(algorithm: str = "") -> str:
     for path in sources:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:12]
-
-
-# -- a worker process ----------------------------------------------------------------------------------------
-
-
-def start_worker(lifeline: Connection) -> None:
-    """End at once at Ctrl-C, and when the other end of the lifeline is closed, be it by death."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
-
-
-def _end_with(lifeline: Connection) -> None:
-    lifeline.poll(None)
-    os._exit(1)

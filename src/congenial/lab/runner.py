@@ -1,194 +1,54 @@
-"""Running sweeps: here, on several processes, or on a Dask cluster, with the same results to the last digit.
+"""Running sweeps: the same results, to the last digit, wherever and in whatever order the replications run.
 
-The unit of work is one replication, so that a single long point keeps all processors busy. Whether a point needs more
-replications is decided when all it has asked for are there, and from all of them in the order of their seeds; so it
-does not matter who finishes first. Several sweeps can run together; what they have in common is run once.
+The unit of work is one replication, so a single long point keeps all processors busy. A point is judged when all the
+replications it has asked for are there (`stopping.py`). Several sweeps can run together; runs that they share are
+run once.
 """
 
 from __future__ import annotations
 
 import heapq
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from dataclasses import dataclass, field
-from multiprocessing import get_context
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from congenial.kernel.errors import ConfigError, CongenialError
-from congenial.lab.extras import require
-from congenial.lab.replication import Record, Replication, fingerprint, replicate, start_worker
+from congenial.kernel.errors import CongenialError
+from congenial.lab.replication import Record, Replication, fingerprint, replicate
+from congenial.lab.stopping import next_count, records_at
 from congenial.lab.store import Store
 from congenial.lab.sweep import Point, Sweep
-from congenial.sim.statistics import half_width, mean
+from congenial.lab.workers import Workers
 
-if TYPE_CHECKING:
-    import polars
-
-AHEAD = 2  # replications in flight per processor: one runs, one waits at the door
+AHEAD = 2  # replications submitted per worker: one runs, one is ready to follow
 
 
 class SweepFailed(CongenialError):
-    """A replication went wrong, or nobody was left to run it."""
+    """A replication went wrong, or a worker died."""
 
 
 @dataclass(frozen=True)
 class Status:
-    """How far a run is. `seconds_left` is None as long as nobody knows."""
+    """How far a run is: `done` of the `total` known so far. `seconds_left` is None until it can be estimated."""
 
     done: int
-    known: int
-    seconds_left: float | None
+    total: int | None
+    seconds_left: float | None = None
 
 
-Watch = Callable[[Status], None]
+Progress = Callable[[Status], None]
+"""Called now and then while the laboratory works."""
 
 
-def run_sweep(
-    sweep: Sweep, *, jobs: int = 1, cluster: str = "", folder: str | Path | None = None, watch: Watch | None = None
-) -> polars.DataFrame:
-    """Run a sweep and return its results: a row for each algorithm at each point, a column for each metric and half
-    the width of its 95% interval. With a `folder`, go on from what is there, and leave everything in it."""
-    from congenial.lab.folder import write_folder
-    from congenial.lab.tables import summary_frame
-
-    require("lab")
-    store = Store(Path(folder) if folder is not None else None)
-    with workers(jobs, cluster) as crew:
-        run_sweeps([sweep], store, crew, watch)
-    if folder is not None:
-        write_folder(Path(folder), sweep, store)
-    return summary_frame(sweep, store)
-
-
-def run_sweeps(sweeps: Sequence[Sweep], store: Store, crew: Crew, watch: Watch | None = None) -> None:
-    """Run whatever these sweeps need that is not in the store yet."""
+def run_sweeps(sweeps: Sequence[Sweep], store: Store, workers: Workers, progress: Progress | None = None) -> None:
+    """Run the replications of these sweeps that are not in the store yet."""
     for sweep in sweeps:
         sweep.validate()
-    _Run(sweeps, store, crew, watch or (lambda status: None)).run()
-
-
-def records_at(sweep: Sweep, point: Point, store: Store) -> dict[str, list[Record]] | None:
-    """The replications a point consists of, by algorithm, in the order of their seeds; None if some are missing.
-
-    There may be more of them in the store, left by a more precise sweep; they are not looked at.
-    """
-    count = sweep.least
-    while True:
-        found = {
-            name: [store.get(sweep.replication(name, point, k)) for k in range(count)] for name in sweep.algorithms
-        }
-        present = {name: [r for r in records if r is not None] for name, records in found.items()}
-        if any([len(records) < count for records in present.values()]):
-            return None
-        if count == sweep.most or precise(sweep, present):
-            return present
-        count = next_count(sweep, count)
-
-
-def next_count(sweep: Sweep, count: int) -> int:
-    """How many replications a point gets that was not precise enough after `count` of them."""
-    return min(sweep.most, count + max(1, count // 3))
-
-
-def precise(sweep: Sweep, records: dict[str, list[Record]]) -> bool:
-    """Are all means, and all ratios to the baseline, known as precisely as the sweep asks?"""
-    for metric in sweep.metrics:
-        samples = {name: [record.measures[metric] for record in found] for name, found in records.items()}
-        base = samples[sweep.baseline]
-        for name, values in samples.items():
-            if not _within(values, sweep.precision):
-                return False
-            if name != sweep.baseline and 0.0 not in base:
-                ratios = [a / b for a, b in zip(values, base, strict=True)]
-                if not _within(ratios, sweep.precision):
-                    return False
-    return True
-
-
-def _within(values: list[float], precision: float) -> bool:
-    return half_width(values) <= precision * abs(mean(values))
-
-
-# -- who does the work ---------------------------------------------------------------------------------------
-
-
-class Here(Executor):
-    """This very process."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except Exception as error:
-            future.set_exception(error)
-        return future
-
-
-@dataclass
-class Crew:
-    """Who runs replications, and how many at a time (which, on a cluster, may change)."""
-
-    executor: Executor
-    hands: Callable[[], int]
-
-
-@contextmanager
-def workers(jobs: int = 1, cluster: str = "") -> Iterator[Crew]:
-    """`jobs` processes on this machine (0: one for each processor), or the workers of the Dask scheduler `cluster`."""
-    if jobs < 0:
-        raise ConfigError(f"--jobs must not be negative, and is {jobs}")
-    jobs = jobs or _processors()
-    if cluster:
-        with _dask(cluster) as crew:
-            yield crew
-    elif jobs == 1:
-        yield Crew(Here(), lambda: 1)
-    else:
-        with _processes(jobs) as crew:
-            yield crew
-
-
-@contextmanager
-def _processes(jobs: int) -> Iterator[Crew]:
-    # new processes, not forks: a fork of a process with threads (as a data-frame library has) may hang
-    context = get_context("spawn")
-    theirs, ours = context.Pipe(duplex=False)
-    with ProcessPoolExecutor(jobs, context, start_worker, (theirs,)) as pool:
-        try:
-            yield Crew(pool, lambda: jobs)
-        except BaseException:
-            ours.close()  # the workers see it and end at once; so they do if this process is killed
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _processors() -> int:
-    """Those this process may use, where the system says so."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-@contextmanager
-def _dask(address: str) -> Iterator[Crew]:
-    require("cluster")
-    from distributed import Client
-
-    try:
-        client = Client(address, timeout="10s", set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
-        raise ConfigError(f"no Dask scheduler answers at {address}: {error or type(error).__name__}") from error
-    with client:
-        yield Crew(client.get_executor(pure=False), lambda: max(1, sum(client.nthreads().values())))
-
-
-# -- the run -------------------------------------------------------------------------------------------------
+    _Run(sweeps, store, workers, progress or (lambda status: None)).run()
 
 
 @dataclass
 class _Goal:
-    """A point of a sweep, and what it still waits for."""
+    """A point of a sweep, and the replications that it still waits for."""
 
     sweep: Sweep
     point: Point
@@ -197,14 +57,14 @@ class _Goal:
 
 
 class _Run:
-    def __init__(self, sweeps: Sequence[Sweep], store: Store, crew: Crew, watch: Watch) -> None:
+    def __init__(self, sweeps: Sequence[Sweep], store: Store, workers: Workers, progress: Progress) -> None:
         self.goals = [_Goal(sweep, point, sweep.least) for sweep in sweeps for point in sweep.points()]
         self.store = store
-        self.crew = crew
-        self.watch = watch
-        self.waiting: list[tuple[float, int, Replication]] = []  # a heap, the most work first
+        self.workers = workers
+        self.progress = progress
+        self.queue: list[tuple[float, int, Replication]] = []  # a heap, the most work first
         self.asked: set[str] = set()
-        self.flying: dict[Future[Record], Replication] = {}
+        self.submitted: dict[Future[Record], Replication] = {}  # in the order in which they start
         self.interested: dict[str, list[_Goal]] = {}
         self.done = 0
         self.work_done: dict[str, tuple[float, float]] = {}  # per algorithm: cost, seconds
@@ -213,21 +73,49 @@ class _Run:
         for goal in self.goals:
             self._advance(goal)
         try:
-            while self.waiting or self.flying:
-                while self.waiting and len(self.flying) < AHEAD * self.crew.hands():
-                    work = heapq.heappop(self.waiting)[2]
-                    self.flying[self.crew.executor.submit(replicate, work)] = work
-                self._tell()
-                finished, _ = wait(self.flying, return_when=FIRST_COMPLETED)
-                for future in [future for future in self.flying if future in finished]:
-                    self._finish(self.flying.pop(future), future)
+            while self.queue or self.submitted:
+                self._submit()
+                self._report()
+                wait(self.submitted, return_when=FIRST_COMPLETED)
+                self._collect()
         finally:
-            for future in self.flying:
+            for future in self.submitted:
                 future.cancel()
-        self._tell()
+        self._report()
+
+    def _submit(self) -> None:
+        while self.queue and len(self.submitted) < AHEAD * self.workers.count():
+            work = heapq.heappop(self.queue)[2]
+            try:
+                self.submitted[self.workers.executor.submit(replicate, work)] = work
+            except BrokenExecutor as error:
+                raise self._worker_died(error) from error
+
+    def _collect(self) -> None:
+        """Keep the records of all that is finished, and only then report what went wrong."""
+        broken: BaseException | None = None
+        failures: list[CongenialError] = []
+        for future in [future for future in self.submitted if future.done()]:
+            error = future.exception()
+            if isinstance(error, BrokenExecutor):
+                broken = error
+                continue
+            try:
+                self._finish(self.submitted.pop(future), future)
+            except CongenialError as failure:
+                failures.append(failure)
+        if broken is not None:
+            raise self._worker_died(broken) from broken
+        if failures:
+            raise failures[0]
+
+    def _worker_died(self, error: BaseException) -> SweepFailed:
+        running = list(self.submitted.values())[: self.workers.count()]
+        commands = "; ".join([work.command() for work in running])
+        return SweepFailed(f"a worker process died ({error}) during one of: {commands}")
 
     def _advance(self, goal: _Goal) -> None:
-        """Ask for the replications a point needs next, if any; decide about it whenever they are all there."""
+        """Ask for the replications that a point needs next, if any. Called whenever those it asked for are there."""
         sweep = goal.sweep
         while True:
             wanted = [sweep.replication(name, goal.point, k) for k in range(goal.count) for name in sweep.algorithms]
@@ -244,18 +132,20 @@ class _Run:
         self.interested.setdefault(key, []).append(goal)
         if key not in self.asked:
             self.asked.add(key)
-            heapq.heappush(self.waiting, (-work.cost(), len(self.asked), work))
+            heapq.heappush(self.queue, (-work.cost(), len(self.asked), work))
 
     def _finish(self, work: Replication, future: Future[Record]) -> None:
         try:
             record = future.result()
-        except (BrokenExecutor, OSError) as error:
-            raise SweepFailed(f"a worker process died in {work.command()}: {error}") from error
+        except CongenialError:
+            raise
+        except Exception as error:
+            raise SweepFailed(f"{type(error).__name__}: {error} (repeat it with: {work.command()})") from error
         if record.failure:
             raise SweepFailed(f"{record.failure} (repeat it with: {work.command()})")
         if record.code != fingerprint(work.algorithm):
             raise SweepFailed(
-                "the workers run other code than this process: install one version on all of them, and start again"
+                "the workers run different code than this process: install one version everywhere, and start again"
             )
         self.store.add(record)
         self.done += 1
@@ -266,14 +156,17 @@ class _Run:
             if not goal.missing:
                 self._advance(goal)
 
-    def _tell(self) -> None:
-        left = None
-        if self.work_done:
-            costs = sum([cost for cost, _ in self.work_done.values()])
-            usual = sum([seconds for _, seconds in self.work_done.values()]) / costs
-            left = 0.0
-            for work in [*self.flying.values(), *[entry[2] for entry in self.waiting]]:
-                cost, seconds = self.work_done.get(work.algorithm, (1.0, usual))
-                left += work.cost() * seconds / cost
-            left /= self.crew.hands()
-        self.watch(Status(self.done, self.done + len(self.flying) + len(self.waiting), left))
+    def _report(self) -> None:
+        total = self.done + len(self.submitted) + len(self.queue)
+        self.progress(Status(self.done, total, self._seconds_left()))
+
+    def _seconds_left(self) -> float | None:
+        if not self.work_done:
+            return None
+        usual = sum([seconds for _, seconds in self.work_done.values()])
+        usual /= sum([cost for cost, _ in self.work_done.values()])
+        left = 0.0
+        for work in [*self.submitted.values(), *[entry[2] for entry in self.queue]]:
+            cost, seconds = self.work_done.get(work.algorithm, (1.0, usual))
+            left += work.cost() * seconds / cost
+        return left / self.workers.count()

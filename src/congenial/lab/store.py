@@ -1,4 +1,4 @@
-"""Replications on disk: a line of JSON each, appended as they finish, so that a sweep can go on where it stopped."""
+"""Replications on disk: one line of JSON each, appended as they finish, so an interrupted sweep can be resumed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FILE = "replications.ndjson"
 
 
 class Store:
-    """`folder` None: in memory only."""
+    """The records of a folder; without a folder, in memory only."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.path = folder / FILE if folder is not None else None

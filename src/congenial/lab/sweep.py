@@ -1,4 +1,4 @@
-"""A sweep: which algorithms, over which values of one or two parameters, how precisely. All of it is data.
+"""A sweep, as data: which algorithms, over which values of one or two parameters, and how precisely.
 
 As a file:
 
@@ -12,7 +12,7 @@ As a file:
     [fixed]
     think = 200
 
-All algorithms meet the same seeds at every point, and equal seeds mean equal requests, so that two algorithms are
+All algorithms run with the same seeds at every point, and equal seeds give equal requests. So two algorithms are
 compared run by run.
 """
 
@@ -20,67 +20,19 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from congenial.kernel.errors import ConfigError
-from congenial.lab.replication import MISHAPS, Replication, Value
-from congenial.sim.result import MEASURES
-
-METRICS: dict[str, str] = {
-    "messages_per_entry": "messages per entry",
-    "integers_per_message": "integers per message",
-    "integers_per_entry": "integers per entry",
-    "waiting_time_mean": "waiting time",
-    "waiting_time_p50": "waiting time, median",
-    "waiting_time_p90": "waiting time, 90%",
-    "waiting_time_p99": "waiting time, 99%",
-    "waiting_time_max": "waiting time, longest",
-    "sync_delay_mean": "synchronisation delay",
-    "sync_delay_max": "synchronisation delay, longest",
-    "throughput": "entries per unit of time",
-    "concurrency_mean": "inside together",
-    "concurrency_max": "inside together, most",
-    "fairness": "fairness (Jain)",
-    "simulated_time": "simulated time",
-}
-"""What can be measured, and how it is called on axes and in tables."""
-
-USUAL_METRICS = ("messages_per_entry", "integers_per_message", "waiting_time_mean", "throughput")
-
-PARAMETERS: dict[str, str] = {
-    "nodes": "processes",
-    "groups": "groups",
-    "requests": "requests per process",
-    "think": "mean time between requests",
-    "hold": "mean time inside",
-    "delay": "mean channel delay",
-    "bandwidth": "bandwidth, integers per unit of time",
-    "skew": "% of the groups / % of the requests",
-    "fifo": "channels keep order",
-    "load": "load",
-    "warmup": "warm-up",
-    "until": "end of the run",
-    "loss": "share of messages lost",
-    "duplicate": "share of messages duplicated",
-    "reorder": "share of messages reordered",
-    "crash": "crashes",
-    "pause": "pauses",
-    "partition": "partitions",
-    "suspect": "false suspicions",
-    "detector": "failure detector",
-    "detection": "time until crashes are noticed",
-}
-"""What can be varied or fixed: the parameters of `Scenario`, and how they are called on axes."""
-
-WHOLE = ("nodes", "groups", "requests")
-AMOUNT = ("bandwidth", "warmup", "until", "detection")
-AMOUNT_OR_TEXT = ("think", "hold", "delay")
+from congenial.lab.parameters import METRICS, PARAMETERS, USUAL_METRICS, clean_value
+from congenial.lab.replication import Replication, Value
 
 TABLES = ("vary", "fixed", "if_many")  # of a TOML file
+NUMBERS = {"precision": "a number", "least": "a whole number", "most": "a whole number", "many": "a whole number",
+           "seed": "a whole number"}  # fmt: skip
 
 Point = tuple[Value, ...]
 """One value for each varied parameter."""
@@ -88,15 +40,26 @@ Point = tuple[Value, ...]
 
 @dataclass(frozen=True)
 class Sweep:
-    """`precision` is the most that half a 95% confidence interval may be, as a share of the mean: of every metric of
-    every algorithm, and of every ratio to the last algorithm. A point is run `least` times, and on until that is so,
-    but not more than `most` times. Where there are more than `many` processes, the parameters in `if_many` take the
-    place of the fixed ones, such as an earlier end of the run."""
+    """Algorithms, the values of one or two parameters to run them with, and the wanted precision.
 
-    algorithms: tuple[str, ...]
-    vary: Mapping[str, tuple[Value, ...]]
+    Options may follow the name of an algorithm: 'maekawa quorums=grid'. The others are compared to the last one.
+    `precision` bounds half the 95% confidence interval, as a share of the mean, of every metric of every algorithm and
+    of every ratio to the last algorithm. A point is run at least `least` times, then until it is that precise, and at
+    most `most` times. With more than `many` processes, the parameters in `if_many` replace those in `fixed`; so large
+    systems can have shorter runs.
+
+    >>> sweep = Sweep(["suzuki-kasami", "maekawa"], {"nodes": [4, 9]}, {"think": 200})
+    >>> sweep.points()
+    [(4,), (9,)]
+    >>> Sweep(["maekawa"], {"nods": [4]})
+    Traceback (most recent call last):
+    congenial.kernel.errors.ConfigError: vary: there is no parameter 'nods'; there are: nodes, groups, requests, ...
+    """
+
+    algorithms: Sequence[str]
+    vary: Mapping[str, Sequence[Value]]
     fixed: Mapping[str, Value] = field(default_factory=dict)
-    metrics: tuple[str, ...] = USUAL_METRICS
+    metrics: Sequence[str] = USUAL_METRICS
     precision: float = 0.05
     least: int = 3
     most: int = 30
@@ -107,25 +70,26 @@ class Sweep:
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
-        set_(self, "algorithms", tuple(self.algorithms))
-        set_(self, "metrics", tuple(self.metrics))
-        for part, verb in (("vary", "vary"), ("fixed", "fix"), ("if_many", "fix")):
-            for name in getattr(self, part):
-                if name not in PARAMETERS:
-                    raise ConfigError(f"there is no parameter {name!r} to {verb}; there are: {', '.join(PARAMETERS)}")
-        set_(self, "vary", {name: _values(name, values) for name, values in self.vary.items()})
-        for part in ("fixed", "if_many"):
-            set_(self, part, {name: clean_value(name, value) for name, value in getattr(self, part).items()})
+        for part in ("algorithms", "metrics"):
+            set_(self, part, _names(part, getattr(self, part)))
+        for part in TABLES:
+            set_(self, part, _table(part, getattr(self, part)))
+        for part, form in NUMBERS.items():
+            value = getattr(self, part)
+            if isinstance(value, bool) or not isinstance(value, (int, float) if form == "a number" else int):
+                raise ConfigError(f"{part} should be {form}, not {value!r}")
+        if not isinstance(self.name, str):
+            raise ConfigError(f"name should be a text, not {self.name!r}")
         self._check()
 
     def _check(self) -> None:
         if not self.algorithms:
-            raise ConfigError("a sweep needs at least one algorithm")
+            raise ConfigError("algorithms: a sweep needs at least one")
         if not 1 <= len(self.vary) <= 2:
-            raise ConfigError(f"a sweep varies one or two parameters, not {len(self.vary)}")
+            raise ConfigError(f"vary: a sweep varies one or two parameters, not {len(self.vary)}")
         for name, values in self.vary.items():
             if not values:
-                raise ConfigError(f"there are no values for {name} to take")
+                raise ConfigError(f"vary: there are no values for {name}")
             if name in self.fixed or name in self.if_many:
                 raise ConfigError(f"{name} is both varied and fixed")
         for what, names in (("algorithm", self.algorithms), ("metric", self.metrics), *self.vary.items()):
@@ -134,15 +98,15 @@ class Sweep:
                 raise ConfigError(f"{what} {twice[0]} is named twice")
         for metric in self.metrics:
             if metric not in METRICS:
-                raise ConfigError(f"there is no metric {metric!r}; there are: {', '.join(METRICS)}")
+                raise ConfigError(f"metrics: there is no metric {metric!r}; there are: {', '.join(METRICS)}")
         if not self.precision > 0:
-            raise ConfigError(f"the precision must be above 0 (0.05: within 5% of the mean), and is {self.precision:g}")
+            raise ConfigError(f"precision must be above 0 (0.05: within 5% of the mean), and is {self.precision:g}")
         if not 2 <= self.least <= self.most:
-            raise ConfigError(f"2 <= least <= most replications, not {self.least} and {self.most}")
+            raise ConfigError(f"least and most: 2 <= least <= most replications, not {self.least} and {self.most}")
 
     @property
     def baseline(self) -> str:
-        """The algorithm to which the others are compared: the last."""
+        """The last algorithm, to which the others are compared."""
         return self.algorithms[-1]
 
     def points(self) -> list[Point]:
@@ -158,7 +122,7 @@ class Sweep:
         return Replication(algorithm, tuple(sorted(self.parameters(point).items())), self.seed + number)
 
     def validate(self) -> None:
-        """Fail now rather than after an hour: everything that can be wrong with a run is found before the first."""
+        """Find everything that is wrong with any of the runs before the first one starts."""
         for point in self.points():
             for algorithm in self.algorithms:
                 scenario = self.replication(algorithm, point, 0).scenario()
@@ -179,7 +143,9 @@ class Sweep:
         return "\n".join(lines) + "\n"
 
     @classmethod
-    def from_toml(cls, path: Path) -> Sweep:
+    def from_toml(cls, path: str | Path) -> Sweep:
+        """Read a sweep from a file. Its name is that of the file, unless the file gives one."""
+        path = Path(path)
         try:
             data = tomllib.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
@@ -190,101 +156,43 @@ class Sweep:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], source: str, name: str = "sweep") -> Sweep:
-        """A sweep from a file's contents; `source` is named where they are wrong."""
+        """A sweep from the contents of a file; `source` is named in errors."""
         known = [item.name for item in fields(cls)]
         unknown = sorted(set(data) - set(known))
         if unknown:
-            raise ConfigError(f"{source}: {unknown[0]!r} is nothing a sweep has; it has: {', '.join(known)}")
+            raise ConfigError(f"{source}: a sweep has no {unknown[0]!r}; it has: {', '.join(known)}")
         for needed in ("algorithms", "vary"):
             if needed not in data:
                 raise ConfigError(f"{source}: {needed!r} is missing")
-        for item, kind in _KINDS.items():
-            if item in data and not _is(data[item], kind):
-                raise ConfigError(f"{source}: {item} should be {_NAMES[kind]}, not {data[item]!r}")
-        for item in ("algorithms", "metrics"):
-            if not all([isinstance(text, str) for text in data.get(item, [])]):
-                raise ConfigError(f"{source}: {item} should be a list of texts, not {data[item]!r}")
         try:
             return cls(**{"name": name, **data})
         except ConfigError as error:
             raise ConfigError(f"{source}: {error}") from None
 
 
-_KINDS: dict[str, type] = {
-    "algorithms": list,
-    "metrics": list,
-    "vary": dict,
-    "fixed": dict,
-    "precision": float,
-    "least": int,
-    "most": int,
-    "many": int,
-    "if_many": dict,
-    "seed": int,
-    "name": str,
-}
-_NAMES: dict[type, str] = {
-    list: "a list",
-    dict: "a table",
-    float: "a number",
-    int: "a whole number",
-    str: "a text",
-}
+def _names(part: str, names: Any) -> tuple[str, ...]:
+    if not isinstance(names, (list, tuple)):
+        raise ConfigError(f"{part} should be a list, not {names!r}")
+    if not all([isinstance(name, str) for name in names]):
+        raise ConfigError(f"{part} should be a list of texts, not {names!r}")
+    return tuple(names)
 
 
-def _is(value: object, kind: type) -> bool:
-    if isinstance(value, bool):
-        return False
-    return isinstance(value, kind) or (kind is float and isinstance(value, int))
-
-
-def clean_value(name: str, value: Any) -> Value:
-    """A parameter's value in its one form, so that 50, 50.0 and '50' mean the same run."""
-    try:
-        if isinstance(value, bool) and name != "fifo":
-            raise ValueError(value)
-        if name in WHOLE:
-            if int(value) != float(value):
-                raise ValueError(value)
-            return int(value)
-        if name in AMOUNT:
-            return float(value)
-        if name in AMOUNT_OR_TEXT:
-            try:
-                return float(value)
-            except ValueError:
-                return str(value)
-        if name == "fifo":
-            return value if isinstance(value, bool) else {"true": True, "false": False}[str(value)]
-        if name in MISHAPS:
-            return " ".join(value) if isinstance(value, (list, tuple)) else str(value)
-        return str(value)
-    except (ValueError, TypeError, KeyError):
-        form = "a whole number" if name in WHOLE else "true or false" if name == "fifo" else "a number"
-        raise ConfigError(f"{name} should be {form}, not {value!r}") from None
+def _table(part: str, table: Any) -> dict[str, Any]:
+    """Parameters and their values; in `vary`, a list of values each."""
+    if not isinstance(table, Mapping):
+        raise ConfigError(f"{part} should be a table of parameters and values, not {table!r}")
+    for name in table:
+        if name not in PARAMETERS:
+            raise ConfigError(f"{part}: there is no parameter {name!r}; there are: {', '.join(PARAMETERS)}")
+    clean = _values if part == "vary" else clean_value
+    return {name: clean(name, value) for name, value in table.items()}
 
 
 def _values(name: str, values: Any) -> tuple[Value, ...]:
-    if isinstance(values, str) or not isinstance(values, (list, tuple)):
+    if not isinstance(values, (list, tuple)):
         raise ConfigError(f"{name} should vary over a list of values, not {values!r}")
     return tuple([clean_value(name, value) for value in values])
-
-
-def parse_vary(text: str) -> tuple[str, tuple[Value, ...]]:
-    """'nodes=5,10,20'; values that contain commas are separated by semicolons: 'think=uniform:5,15;50'."""
-    name, equals, values = text.partition("=")
-    if not equals:
-        raise ConfigError(f"--vary {text!r} is not like nodes=5,10,20")
-    parts = values.split(";" if ";" in values else ",")
-    name = name.strip()
-    return name, tuple([clean_value(name, part.strip()) for part in parts if part.strip()])
-
-
-def parse_fixed(text: str) -> tuple[str, Value]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise ConfigError(f"--fixed {text!r} is not like think=50")
-    return name.strip(), clean_value(name.strip(), value.strip())
 
 
 def _toml(value: object) -> str:
@@ -292,7 +200,4 @@ def _toml(value: object) -> str:
         return "[" + ", ".join([_toml(item) for item in value]) + "]"
     if isinstance(value, float):
         return repr(value)  # also writes inf as TOML does
-    return json.dumps(value, ensure_ascii=False)
-
-
-assert set(METRICS) == {*MEASURES, "integers_per_message"}
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML wants DEL escaped, JSON does not

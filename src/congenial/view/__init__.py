@@ -1,1 +1,1 @@
-"""Pictures of runs."""
+"""Runs and results as text, pictures and pages."""

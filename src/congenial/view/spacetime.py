@@ -1,49 +1,49 @@
-"""Space-time diagrams of traces: one line per process, an arrow per message, in text and as SVG."""
+"""Space-time diagrams of traces, as text and as SVG: a line for each process, an arrow for each message."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
 
-from congenial.kernel import trace as tr
+from congenial.kernel import trace
 from congenial.kernel.trace import Event
 
 OWN = {
-    tr.REQUEST: "asks",
-    tr.ENTER: "ENTERS",
-    tr.EXIT: "leaves",
-    tr.EJECT: "EJECTED",
-    tr.TIMER: "timer",
-    tr.CRASH: "CRASHES",
-    tr.RECOVER: "recovers",
-    tr.PAUSE: "stops",
-    tr.RESUME: "goes on",
-    tr.SUSPECT: "suspects",
-    tr.TRUST: "trusts",
+    trace.REQUEST: "asks",
+    trace.ENTER: "ENTERS",
+    trace.EXIT: "leaves",
+    trace.EJECT: "EJECTED",
+    trace.TIMER: "timer",
+    trace.CRASH: "CRASHES",
+    trace.RECOVER: "recovers",
+    trace.PAUSE: "stops",
+    trace.RESUME: "goes on",
+    trace.SUSPECT: "suspects",
+    trace.TRUST: "trusts",
 }
 
 
 def own_text(event: Event) -> str:
-    """What a process does by itself, in a word or two."""
+    """An event that concerns one process only, in a word or two."""
     text = OWN[event.event]
-    if event.event == tr.REQUEST and event.groups not in ((), (0,)):
+    if event.event == trace.REQUEST and event.groups not in ((), (0,)):
         return f"{text} {'|'.join(map(str, event.groups))}"
-    if event.event == tr.ENTER and event.group > 0:
+    if event.event == trace.ENTER and event.group > 0:
         return f"{text} {event.group}"
-    if event.event in (tr.SUSPECT, tr.TRUST):
+    if event.event in (trace.SUSPECT, trace.TRUST):
         return f"{text} {event.peer}"
     return text
 
 
 def as_text(events: Sequence[Event], nodes: int, width: int = 100) -> str:
-    """A diagram for the terminal. Time runs down; an arrow stands where its message arrives."""
+    """A diagram for the terminal. Time runs downwards; an arrow is drawn where its message arrives."""
     gap = max(12, min(24, (width - 8) // max(1, nodes)))
     columns = [8 + gap // 2 + gap * process for process in range(nodes)]
     lines = [_row(columns, " ", [(column, str(p)) for p, column in enumerate(columns)])]
     for event in events:
         if event.event in OWN:
             lines.append(_row(columns, "│", [(columns[event.node], own_text(event))], event.t))
-        elif event.event in (tr.DELIVER, tr.DROP):
+        elif event.event in (trace.DELIVER, trace.DROP):
             lines.append(_arrow(columns, event))
     return "\n".join(lines)
 
@@ -70,7 +70,7 @@ def _arrow(columns: list[int], event: Event) -> str:
     label = f" {event.message} "[:inner]
     middle = left + 2 + (inner - len(label)) // 2
     cells[middle : middle + len(label)] = label
-    lost = event.event == tr.DROP
+    lost = event.event == trace.DROP
     if end > start:
         cells[start], cells[right - 1] = "├", "✗" if lost else "▶"
     else:
@@ -83,7 +83,7 @@ COLOURS = {"line": "#999999", "message": "#0072B2", "inside": "#009E73", "lost":
 
 
 def as_svg(events: Sequence[Event], nodes: int, title: str = "") -> str:
-    """A diagram for a page: arrows from sending to arrival, bars where a process is inside."""
+    """A diagram for a page. Arrows lead from sending to arrival; bars show when a process is inside."""
     place = {id(event): MARGIN + ROW * number for number, event in enumerate(events)}
     height = MARGIN + ROW * (len(events) + 1)
     parts = [
@@ -102,18 +102,18 @@ def as_svg(events: Sequence[Event], nodes: int, title: str = "") -> str:
     for event in events:
         y = place[id(event)]
         x = across[event.node] if 0 <= event.node < nodes else 0
-        if event.event == tr.SEND:
+        if event.event == trace.SEND:
             sent[event.id] = y
-        elif event.event in (tr.DELIVER, tr.DROP):
-            lost = event.event == tr.DROP
+        elif event.event in (trace.DELIVER, trace.DROP):
+            lost = event.event == trace.DROP
             parts.append(_svg_message(across[event.peer], sent.get(event.id, y), x, y, event, lost))
         elif event.event in OWN:
-            weight = ' font-weight="bold"' if event.event in (tr.ENTER, tr.CRASH, tr.EJECT) else ""
+            weight = ' font-weight="bold"' if event.event in (trace.ENTER, trace.CRASH, trace.EJECT) else ""
             parts.append(f'<circle cx="{x}" cy="{y}" r="3"/>')
             parts.append(f'<text x="{x + 8}" y="{y + 4}"{weight}>{escape(own_text(event))}</text>')
-            if event.event == tr.ENTER:
+            if event.event == trace.ENTER:
                 entered[event.node] = y
-            elif event.event in (tr.EXIT, tr.CRASH, tr.EJECT) and event.node in entered:
+            elif event.event in (trace.EXIT, trace.CRASH, trace.EJECT) and event.node in entered:
                 parts.append(_svg_bar(x, entered.pop(event.node), y))
     for process, y in entered.items():
         parts.append(_svg_bar(across[process], y, height - 10))

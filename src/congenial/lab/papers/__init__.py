@@ -2,7 +2,7 @@
 
 from congenial.lab.papers.comparison import COMPARISON
 from congenial.lab.papers.drs_gme import DRS_GME
-from congenial.lab.papers.paper import Chart, Contest, Exhibit, Figure, Paper, StepTable, Table
+from congenial.lab.papers.paper import Paper
 from congenial.lab.papers.surrogate import SURROGATE
 from congenial.lab.papers.survey import SURVEY
 from congenial.lab.papers.token_gme import TOKEN_GME
@@ -10,4 +10,4 @@ from congenial.lab.papers.wme import WME
 
 PAPERS: dict[str, Paper] = {paper.name: paper for paper in (TOKEN_GME, SURVEY, SURROGATE, DRS_GME, WME, COMPARISON)}
 
-__all__ = ["PAPERS", "Chart", "Contest", "Exhibit", "Figure", "Paper", "StepTable", "Table"]
+__all__ = ["PAPERS", "Paper"]

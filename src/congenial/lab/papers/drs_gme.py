@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from congenial.lab.claims import Claim, Costs
-from congenial.lab.papers.paper import COST, Paper, Row, Table
+from congenial.lab.claims import Claim
+from congenial.lab.cost_criteria import Costs
+from congenial.lab.exhibits import CostRow, CostTable
+from congenial.lab.exhibits.costs import COST
+from congenial.lab.papers.paper import Paper
 from congenial.lab.replication import Value
 
 SYNC, CONCURRENCY = "sync_delay_max", "concurrency_max"
@@ -21,12 +24,12 @@ ORDINARY = ("light", "heavy", "one group", "all together", "alone")
 FORMS = {"drs-gme": "DRS_GME", "drs-gme-faults": "DRS_GME, made for faults", "drs-gme-extended": "DRS_GME, extended"}
 NAME = "claims"
 
-TABLE = Table(
+TABLE = CostTable(
     NAME,
     "Messages, without faults and with one",
     (
-        *[Row(title, name, "0 to n + 1", Costs((), COST, name, "0", "n+1")) for name, title in FORMS.items()],
-        Row("a lost token", "drs-gme-faults", "n + 1 to 2n more", Costs((), COST, "drs-gme-faults", "2*n", "3*n"),
+        *[CostRow(title, name, "0 to n + 1", Costs((), COST, name, "0", "n+1")) for name, title in FORMS.items()],
+        CostRow("a lost token", "drs-gme-faults", "n + 1 to 2n more", Costs((), COST, "drs-gme-faults", "2*n", "3*n"),
             load="token lost"),
     ),
     LOADS,

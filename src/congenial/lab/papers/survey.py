@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from congenial.lab.claims import Costs, Grows
-from congenial.lab.papers.paper import COST, Chart, Paper, Row, Table
+from congenial.lab.cost_criteria import Costs, Grows
+from congenial.lab.exhibits import Chart, CostRow, CostTable
+from congenial.lab.exhibits.costs import COST
+from congenial.lab.papers.paper import Paper
 from congenial.lab.replication import Value
 from congenial.lab.sweep import Sweep
 
@@ -30,17 +32,17 @@ def row(
     means: Mapping[str, str] | None = None,
     reason: str = "",
     requests: int = 0,
-) -> Row:
-    return Row(label, algorithm, says, Costs((), COST, algorithm, low, high, means or {}), reason, requests)
+) -> CostRow:
+    return CostRow(label, algorithm, says, Costs((), COST, algorithm, low, high, means or {}), reason, requests)
 
 
-def growing(label: str, algorithm: str, says: str, formula: str, reason: str = "") -> Row:
-    return Row(label, algorithm, says, Grows((), COST, algorithm, formula), reason)
+def growing(label: str, algorithm: str, says: str, formula: str, reason: str = "") -> CostRow:
+    return CostRow(label, algorithm, says, Grows((), COST, algorithm, formula), reason)
 
 
-def table(name: str, title: str, where: str, rows: tuple[Row, ...]) -> Table:
-    slow = tuple([line.algorithm for line in rows if isinstance(line.test, Grows)])
-    return Table(name, title, rows, LOADS, ("light", "heavy"), SIZES, where, slow, GROWN if slow else ())
+def table(name: str, title: str, where: str, rows: tuple[CostRow, ...]) -> CostTable:
+    slow = tuple([line.algorithm for line in rows if isinstance(line.criterion, Grows)])
+    return CostTable(name, title, rows, LOADS, ("light", "heavy"), SIZES, where, slow, GROWN if slow else ())
 
 
 TOKENS = table(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from congenial.lab.claims import At, Claim, Everywhere, Extreme, Trend
-from congenial.lab.papers.paper import Figure, Paper
+from congenial.lab.claims import Claim
+from congenial.lab.criteria import At, Everywhere, Extreme, Trend
+from congenial.lab.exhibits import Figure
+from congenial.lab.papers.paper import Paper
 from congenial.lab.replication import Value
 from congenial.lab.sweep import Sweep
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import log2
 
-from congenial.lab.claims import NOT_REPRODUCED, REPRODUCED, Claim, Finding, Outcomes, Test
-from congenial.lab.papers.paper import Paper, StepTable
+from congenial.lab.claims import NOT_REPRODUCED, REPRODUCED, Claim, Criterion, Finding
+from congenial.lab.exhibits import StepTable
+from congenial.lab.papers.paper import Paper
+from congenial.lab.results import Results
 from congenial.lab.steps import Cost, growth, measure
 
 SIZES = (16, 64)  # messages are counted at both: how they grow says O(N) or O(N^2)
@@ -14,7 +16,7 @@ EXPONENTS = {"0": 0, "O(N)": 1, "O(N^2)": 2}
 
 
 @dataclass(frozen=True)
-class InSteps(Test):
+class InSteps(Criterion):
     """An action takes so many steps, and messages that grow as printed."""
 
     algorithm: str
@@ -26,7 +28,7 @@ class InSteps(Test):
         few, many = [measure(self.algorithm, nodes)[self.action] for nodes in SIZES]
         return few, many
 
-    def judge(self, outcomes: Outcomes) -> Finding:
+    def judge(self, results: Results) -> Finding:
         few, many = self.costs()
         exponent = growth(few.messages, many.messages, log2(SIZES[1] / SIZES[0]))
         grown = "" if not few.messages else f", growing as n^{exponent:.2f}"

@@ -1,0 +1,65 @@
+"""A figure: the ratio of two algorithms over one parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from shutil import copyfile
+from typing import TYPE_CHECKING
+
+from congenial.lab.exhibits.exhibit import Evidence, Exhibit, describe
+from congenial.lab.folder import write_folder
+from congenial.lab.replication import Value
+from congenial.lab.sweep import Sweep
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+ON_THE_PAGE = ("ratio.svg", "absolute.svg", "ratios.csv", "results.csv")
+
+
+@dataclass(frozen=True)
+class Figure(Exhibit):
+    """A sweep over one parameter, with a quick version.
+
+    The quick version keeps only the values `coarse` of the varied parameter, and its runs have the parameters `window`,
+    which end them early: at a fixed time, while all processes are still busy. At the end of a whole run one process
+    after the other has made its last request, and that phase must not weigh more in a short run than in a long one.
+    """
+
+    sweep: Sweep
+    coarse: tuple[Value, ...]
+    window: Mapping[str, Value]
+
+    def sweeps(self, quick: bool) -> dict[str, Sweep]:
+        return {self.name: self.quick() if quick else self.sweep}
+
+    def quick(self) -> Sweep:
+        """Fewer values and shorter runs, always three of them."""
+        (varied,) = self.sweep.vary
+        fixed = {**self.sweep.fixed, **self.window}
+        return replace(self.sweep, vary={varied: self.coarse}, fixed=fixed, if_many={}, least=3, most=3)
+
+    def heading(self) -> str:
+        return f"Figure {self.name}: {self.title}"
+
+    def shown(self, evidence: Evidence, markdown: bool) -> list[Table | str]:
+        result = evidence.results[self.name]
+        return [*result.tables(markdown), *filter(None, [result.imprecise()])]
+
+    def write_results(self, evidence: Evidence, folder: Path, reference: str, command: str) -> None:
+        title = f"{self.title} ({reference.split(', section')[0]}, fig. {self.name})"
+        write_folder(folder, evidence.results[self.name], title, command)
+
+    def page(self, evidence: Evidence, folder: Path, pictures: Path) -> list[str]:
+        for name in ON_THE_PAGE:
+            copyfile(folder / name, pictures / f"{self.name}-{name}")
+        place = f"{pictures.name}/{self.name}"
+        data = f"[ratios]({place}-ratios.csv), [means]({place}-results.csv)"
+        drawn = f"[the means, drawn]({place}-absolute.svg)"
+        return [
+            f"## {self.heading()}",
+            f"{describe(evidence.results[self.name])} Data: {data}; {drawn}.",
+            f"![{self.title}: ratios]({place}-ratio.svg)",
+        ]

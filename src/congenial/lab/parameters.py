@@ -1,0 +1,97 @@
+"""What a sweep can vary, fix and measure: names, and the one form of each value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from congenial.kernel.errors import ConfigError
+from congenial.lab.replication import FAULT_PARAMETERS, Value
+from congenial.sim.result import MEASURES
+
+METRICS: dict[str, str] = {
+    "messages_per_entry": "messages per entry",
+    "integers_per_message": "integers per message",
+    "integers_per_entry": "integers per entry",
+    "waiting_time_mean": "waiting time",
+    "waiting_time_p50": "waiting time, median",
+    "waiting_time_p90": "waiting time, 90%",
+    "waiting_time_p99": "waiting time, 99%",
+    "waiting_time_max": "waiting time, longest",
+    "sync_delay_mean": "synchronisation delay",
+    "sync_delay_max": "synchronisation delay, longest",
+    "throughput": "entries per unit of time",
+    "concurrency_mean": "inside together",
+    "concurrency_max": "inside together, most",
+    "fairness": "fairness (Jain)",
+    "simulated_time": "simulated time",
+}
+"""What can be measured, and its name on axes and in tables."""
+
+USUAL_METRICS = ("messages_per_entry", "integers_per_message", "waiting_time_mean", "throughput")
+
+PARAMETERS: dict[str, str] = {
+    "nodes": "processes",
+    "groups": "groups",
+    "requests": "requests per process",
+    "think": "mean time between requests",
+    "hold": "mean time inside",
+    "delay": "mean channel delay",
+    "bandwidth": "bandwidth, integers per unit of time",
+    "skew": "% of the groups / % of the requests",
+    "fifo": "channels keep order",
+    "load": "load",
+    "warmup": "warm-up",
+    "until": "end of the run",
+    "loss": "share of messages lost",
+    "duplicate": "share of messages duplicated",
+    "reorder": "share of messages reordered",
+    "crash": "crashes",
+    "pause": "pauses",
+    "partition": "partitions",
+    "suspect": "false suspicions",
+    "detector": "failure detector",
+    "detection": "time until crashes are noticed",
+}
+"""What can be varied or fixed: parameters of `Scenario`, and their names on axes."""
+
+WHOLE = ("nodes", "groups", "requests")
+AMOUNT = ("bandwidth", "warmup", "until", "detection")
+AMOUNT_OR_TEXT = ("think", "hold", "delay")
+
+assert set(METRICS) == {*MEASURES, "integers_per_message"}
+
+
+def clean_value(name: str, value: Any) -> Value:
+    """The one form of a parameter's value, so that 50, 50.0 and '50' mean the same run."""
+    try:
+        if isinstance(value, bool) and name != "fifo":
+            raise ValueError(value)
+        if name in WHOLE:
+            if int(value) != float(value):
+                raise ValueError(value)
+            return int(value)
+        if name in AMOUNT:
+            return float(value)
+        if name in AMOUNT_OR_TEXT:
+            return _amount_or_text(value)
+        if name == "fifo":
+            return value if isinstance(value, bool) else {"true": True, "false": False}[str(value)]
+        if name in FAULT_PARAMETERS:
+            return " ".join([str(item) for item in value]) if isinstance(value, (list, tuple)) else str(value)
+        return str(value)
+    except (ValueError, TypeError, KeyError):
+        form = "a whole number" if name in WHOLE else "true or false" if name == "fifo" else "a number"
+        raise ConfigError(f"{name} should be {form}, not {value!r}") from None
+
+
+def _amount_or_text(value: Any) -> Value:
+    """A mean as a number; a distribution, as a text or as a value such as `Uniform(5, 15)`, as a text."""
+    try:
+        return float(value)
+    except (ValueError, TypeError):
+        return str(value)
+
+
+def show_value(value: Value) -> str:
+    """As on axes and in tables."""
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,132 @@
+"""Repeating a paper's experiments: results, figures, and verdicts on what it claims."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from congenial import __version__
+from congenial.kernel.errors import ConfigError
+from congenial.lab.claims import Judged, Tally, claims_table
+from congenial.lab.exhibits import Evidence, Exhibit
+from congenial.lab.papers import PAPERS, Paper
+from congenial.lab.replication import fingerprint
+from congenial.lab.results import SweepResult
+from congenial.lab.runner import Progress, run_sweeps
+from congenial.lab.store import Store
+from congenial.lab.workers import Workers
+from congenial.view.table import as_text
+
+
+@dataclass(frozen=True)
+class Target:
+    """All or some of the exhibits of a paper."""
+
+    paper: Paper
+    exhibits: tuple[Exhibit, ...]
+
+    @property
+    def name(self) -> str:
+        """As `find_targets` understands it."""
+        if self.whole:
+            return self.paper.name
+        return " ".join([f"{self.paper.name}/{exhibit.name}" for exhibit in self.exhibits])
+
+    @property
+    def whole(self) -> bool:
+        return self.exhibits == self.paper.exhibits
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What came of a paper's experiments: the results of its sweeps by name, and its claims with verdicts.
+
+    `print` shows the claims as a table.
+    """
+
+    target: Target
+    quick: bool
+    results: dict[str, SweepResult]
+    claims: list[Judged]
+
+    def evidence(self, exhibit: Exhibit) -> Evidence:
+        """All results, and the verdicts that rest on an exhibit alone."""
+        parts = set(exhibit.sweeps(quick=True))
+        return Evidence(self.results, [item for item in self.claims if parts.issuperset(item.claim.criterion.figures)])
+
+    def as_dict(self) -> dict[str, object]:
+        """The claims with their verdicts, ready for JSON."""
+        return {
+            "paper": self.target.paper.name,
+            "reference": self.target.paper.reference,
+            "version": __version__,
+            "figures": [exhibit.name for exhibit in self.target.exhibits],
+            "claims": [item.as_dict() for item in self.claims],
+            "tally": str(Tally(self.claims)),
+        }
+
+    def __str__(self) -> str:
+        return f"{as_text(claims_table(self.claims))}\n{Tally(self.claims)}"
+
+    def write(self, folder: Path) -> None:
+        """Write every exhibit into a folder of its own; with all exhibits, all claims as well."""
+        paper = self.target.paper
+        for exhibit in self.target.exhibits:
+            command = f"congenial reproduce {paper.name}/{exhibit.name}{' --quick' if self.quick else ''}"
+            exhibit.write(self.evidence(exhibit), folder / exhibit.name, paper.reference, command)
+        if self.target.whole:
+            (folder / "claims.md").write_text(f"{paper.verdicts(self.claims)}\n", encoding="utf-8")
+            (folder / "claims.json").write_text(json.dumps(self.as_dict(), indent=1) + "\n", encoding="utf-8")
+
+    def write_page(self, folder: Path, docs: Path) -> Path:
+        """Write a page with all exhibits and claims into `docs`, with data and pictures from the run's `folder`."""
+        paper = self.target.paper
+        pictures = docs / paper.name
+        pictures.mkdir(parents=True, exist_ok=True)
+        command = f"congenial reproduce {self.target.name}{' --quick' if self.quick else ''} --docs {docs.as_posix()}"
+        stated = [item for item in self.claims if item.claim in paper.claims]
+        parts = [
+            f"# {paper.title}",
+            f"{paper.reference}. Made by congenial {__version__} (code {fingerprint()}) with",
+            f"    {command}",
+            "How it was done:" if paper.ours else "What we assumed:",
+            "\n".join([f"- {assumption}" for assumption in paper.assumptions]),
+            f"## {'Findings' if paper.ours else 'Claims'}: {Tally(self.claims)}",
+            *([paper.verdicts(stated)] if stated else []),
+        ]
+        for exhibit in self.target.exhibits:
+            parts += exhibit.page(self.evidence(exhibit), folder / exhibit.name, pictures)
+        page = docs / f"{paper.name}.md"
+        page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+        return page
+
+
+def find_targets(texts: Sequence[str]) -> list[Target]:
+    """'token-gme/6a': a figure; 'token-gme' or 'token-gme/all': all figures of a paper; 'all': everything."""
+    if "all" in texts:
+        return [Target(paper, paper.exhibits) for paper in PAPERS.values()]
+    wanted: dict[str, set[str]] = {}
+    for text in texts:
+        name, _, figure = text.partition("/")
+        if name not in PAPERS:
+            raise ConfigError(f"there is no paper {name!r}; there are: {', '.join(PAPERS)}, all")
+        known = [item.name for item in PAPERS[name].exhibits]
+        if figure not in (*known, "", "all"):
+            raise ConfigError(f"{name} has no figure {figure!r}; it has: {', '.join(known)}, all")
+        wanted.setdefault(name, set()).update([figure] if figure in known else known)
+    return [
+        Target(PAPERS[name], tuple([exhibit for exhibit in PAPERS[name].exhibits if exhibit.name in names]))
+        for name, names in wanted.items()
+    ]
+
+
+def run_target(
+    target: Target, store: Store, workers: Workers, quick: bool = False, progress: Progress | None = None
+) -> Reproduction:
+    """Run all exhibits together, so that runs they share are run once, and judge the claims."""
+    sweeps = {name: sweep for exhibit in target.exhibits for name, sweep in exhibit.sweeps(quick).items()}
+    run_sweeps(list(sweeps.values()), store, workers, progress)
+    results = {name: SweepResult.of(sweep, store) for name, sweep in sweeps.items()}
+    return Reproduction(target, quick, results, [claim.judge(results) for claim in target.paper.all_claims()])

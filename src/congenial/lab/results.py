@@ -1,0 +1,178 @@
+"""What a sweep measured: means and ratios, each with half its 95% interval, run by run if needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from congenial.lab.parameters import METRICS, show_value
+from congenial.lab.replication import Record
+from congenial.lab.rows import Row, frame, write_csv
+from congenial.lab.stopping import precise, records_at
+from congenial.lab.store import Store
+from congenial.lab.sweep import Point, Sweep
+from congenial.sim.statistics import half_width, mean
+from congenial.view.table import as_text, new_table
+
+if TYPE_CHECKING:
+    import polars
+    from rich.table import Table
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean, and half the width of its 95% confidence interval."""
+
+    value: float
+    half: float
+
+    @property
+    def low(self) -> float:
+        return self.value - self.half
+
+    @property
+    def high(self) -> float:
+        return self.value + self.half
+
+    def __str__(self) -> str:
+        return f"{self.value:.4g} ± {self.half:.2g}"
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """The runs of a sweep at every finished point, by algorithm and in the order of their seeds.
+
+    `means`, `ratios` and `records` are rows for a data frame or a CSV file; `print` shows means and ratios as tables.
+    """
+
+    sweep: Sweep
+    runs: dict[Point, dict[str, list[Record]]]
+
+    @classmethod
+    def of(cls, sweep: Sweep, store: Store) -> SweepResult:
+        """The points whose replications are all in the store."""
+        found = [(point, records_at(sweep, point, store)) for point in sweep.points()]
+        return cls(sweep, {point: records for point, records in found if records is not None})
+
+    # -- one value -------------------------------------------------------------------------------------
+
+    def mean(self, point: Point, algorithm: str, metric: str) -> Estimate:
+        return _estimate(self.samples(point, algorithm, metric))
+
+    def ratio(self, point: Point, algorithm: str, metric: str) -> Estimate | None:
+        """The ratio to the baseline, between runs with equal seeds; None if the baseline has a zero there."""
+        return self.versus(point, algorithm, self.sweep.baseline, metric)
+
+    def versus(self, point: Point, one: str, other: str, metric: str) -> Estimate | None:
+        """The ratio of any two algorithms."""
+        base = self.samples(point, other, metric)
+        if 0.0 in base:
+            return None
+        values = self.samples(point, one, metric)
+        return _estimate([a / b for a, b in zip(values, base, strict=True)])
+
+    def difference(self, point: Point, one: str, other: str, metric: str) -> Estimate:
+        values, base = self.samples(point, one, metric), self.samples(point, other, metric)
+        return _estimate([a - b for a, b in zip(values, base, strict=True)])
+
+    def samples(self, point: Point, algorithm: str, metric: str) -> list[float]:
+        """The values of a metric, run by run."""
+        return [record.measures[metric] for record in self.runs[point][algorithm]]
+
+    # -- rows ------------------------------------------------------------------------------------------
+
+    def means(self) -> list[Row]:
+        """A row for each algorithm at each point: means, and half the width of their 95% intervals."""
+        rows: list[Row] = []
+        for point, records in self.runs.items():
+            for algorithm in self.sweep.algorithms:
+                row: Row = {"algorithm": algorithm, **self._place(point), "precise": precise(self.sweep, records)}
+                for metric in self.sweep.metrics:
+                    estimate = self.mean(point, algorithm, metric)
+                    row[metric], row[f"{metric}_half_width"] = estimate.value, estimate.half
+                rows.append(row)
+        return rows
+
+    def ratios(self) -> list[Row]:
+        """A row for each algorithm but the baseline at each point."""
+        rows: list[Row] = []
+        for point in self.runs:
+            for algorithm in self.sweep.algorithms[:-1]:
+                row: Row = {"algorithm": algorithm, "against": self.sweep.baseline, **self._place(point)}
+                for metric in self.sweep.metrics:
+                    estimate = self.ratio(point, algorithm, metric)
+                    row[metric] = None if estimate is None else estimate.value
+                    row[f"{metric}_half_width"] = None if estimate is None else estimate.half
+                rows.append(row)
+        return rows
+
+    def records(self) -> list[Row]:
+        """A row for each run, with all metrics."""
+        rows: list[Row] = []
+        for point, records in self.runs.items():
+            for algorithm in self.sweep.algorithms:
+                for record in records[algorithm]:
+                    row: Row = {"algorithm": algorithm, **dict(zip(self.sweep.vary, point, strict=True))}
+                    row |= {"seed": record.replication.seed, "entries": record.entries}
+                    rows.append({**row, **{name: record.measures[name] for name in METRICS}})
+        return rows
+
+    def as_dict(self) -> dict[str, object]:
+        """Means and ratios, ready for JSON."""
+        return {"results": self.means(), "ratios": self.ratios()}
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the means."""
+        write_csv(Path(path), self.means())
+
+    def to_frame(self) -> polars.DataFrame:
+        """The means as a Polars data frame, which the extra `lab` brings."""
+        return frame(self.means())
+
+    def _place(self, point: Point) -> Row:
+        runs = len(next(iter(self.runs[point].values())))
+        return {**dict(zip(self.sweep.vary, point, strict=True)), "runs": runs}
+
+    # -- for people ------------------------------------------------------------------------------------
+
+    def tables(self, markdown: bool = False) -> list[Table]:
+        """The means, and the ratios if there is more than one algorithm."""
+        made = [self._table("means", False, markdown)]
+        if len(self.sweep.algorithms) > 1:
+            made.append(self._table(f"ratios to {self.sweep.baseline}", True, markdown))
+        return made
+
+    def _table(self, title: str, ratio: bool, markdown: bool) -> Table:
+        sweep = self.sweep
+        heads = ["algorithm", *[f">{name}" for name in sweep.vary], ">runs"]
+        table = new_table(*heads, *[f">{METRICS[metric]}" for metric in sweep.metrics], markdown=markdown, title=title)
+        for point, records in self.runs.items():
+            for algorithm in sweep.algorithms[:-1] if ratio else sweep.algorithms:
+                cells = [algorithm, *[show_value(value) for value in point], str(len(records[algorithm]))]
+                for metric in sweep.metrics:
+                    estimate = (self.ratio if ratio else self.mean)(point, algorithm, metric)
+                    cells.append("-" if estimate is None else str(estimate))
+                table.add_row(*cells)
+        return table
+
+    def imprecise(self) -> str:
+        """A sentence about the points that are less precise than the sweep asks; nothing if there are none."""
+        coarse = [point for point, records in self.runs.items() if not precise(self.sweep, records)]
+        if not coarse:
+            return ""
+        wanted = f"{self.sweep.precision:.0%} after {self.sweep.most} runs"
+        return f"{len(coarse)} of {len(self.runs)} points are less precise than {wanted}"
+
+    def __str__(self) -> str:
+        parts = [as_text(table) for table in self.tables()]
+        return "\n".join([*parts, self.imprecise()]).rstrip()
+
+
+Results = Mapping[str, SweepResult]
+"""By name of the figure, or of a part of it."""
+
+
+def _estimate(values: list[float]) -> Estimate:
+    return Estimate(mean(values), half_width(values))

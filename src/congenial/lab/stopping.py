@@ -1,0 +1,54 @@
+"""When a point of a sweep has enough replications.
+
+The decision depends only on the records in the order of their seeds, never on which run finished first. So a sweep
+gives the same results with any number of jobs, and when it is resumed.
+"""
+
+from __future__ import annotations
+
+from congenial.lab.replication import Record
+from congenial.lab.store import Store
+from congenial.lab.sweep import Point, Sweep
+from congenial.sim.statistics import half_width, mean
+
+
+def records_at(sweep: Sweep, point: Point, store: Store) -> dict[str, list[Record]] | None:
+    """The replications of a point, by algorithm, in the order of their seeds; None if some are still missing.
+
+    The store may hold more of them, left by a more precise sweep. They are ignored.
+    """
+    count = sweep.least
+    while True:
+        found = {
+            name: [store.get(sweep.replication(name, point, k)) for k in range(count)] for name in sweep.algorithms
+        }
+        present = {name: [r for r in records if r is not None] for name, records in found.items()}
+        if any([len(records) < count for records in present.values()]):
+            return None
+        if count == sweep.most or precise(sweep, present):
+            return present
+        count = next_count(sweep, count)
+
+
+def next_count(sweep: Sweep, count: int) -> int:
+    """How many replications a point gets next, if `count` of them were not precise enough."""
+    return min(sweep.most, count + max(1, count // 3))
+
+
+def precise(sweep: Sweep, records: dict[str, list[Record]]) -> bool:
+    """Whether all means, and all ratios to the baseline, are as precise as the sweep asks."""
+    for metric in sweep.metrics:
+        samples = {name: [record.measures[metric] for record in found] for name, found in records.items()}
+        base = samples[sweep.baseline]
+        for name, values in samples.items():
+            if not _within(values, sweep.precision):
+                return False
+            if name != sweep.baseline and 0.0 not in base:
+                ratios = [a / b for a, b in zip(values, base, strict=True)]
+                if not _within(ratios, sweep.precision):
+                    return False
+    return True
+
+
+def _within(values: list[float], precision: float) -> bool:
+    return half_width(values) <= precision * abs(mean(values))
