@@ -37,6 +37,20 @@ class Greedy(SuzukiKasami):
         pass
 """
 
+DYING = """
+import os
+import signal
+from pathlib import Path
+
+from congenial.algorithms.token.suzuki_kasami import SuzukiKasami
+
+class Dying(SuzukiKasami):
+    def request(self, groups, out):
+        if self.n == 3 and Path(__file__).with_name("deadly").exists():
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().request(groups, out)
+"""
+
 
 class Counting(InlineExecutor):
     """Counts what it runs."""
@@ -144,6 +158,31 @@ def test_a_run_that_goes_wrong_stops_the_sweep_and_says_how_to_repeat_it(tmp_pat
         SweepFailed, match=r"congenial sim .*greedy\.py:Greedy --nodes 3 --requests 5 --think 0 --seed 1"
     ):
         sweep(greedy)
+
+
+def test_a_worker_that_dies_is_reported_and_finished_runs_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "dying.py").write_text(DYING)
+    (tmp_path / "deadly").touch()
+    dying = Sweep((f"{tmp_path / 'dying.py'}:Dying",), {"nodes": (3, 9)}, {"requests": 5}, least=4, most=4)
+    with pytest.raises(SweepFailed, match=r"a worker process died .* congenial sim .*:Dying --nodes 3 --requests 5"):
+        sweep(dying, jobs=2, folder=tmp_path / "run")
+    kept = (tmp_path / "run" / FILE).read_text().splitlines()
+    assert kept, "the largest runs come first, and do not die"
+    assert all(['"nodes": 9' in line for line in kept])
+    (tmp_path / "deadly").unlink()
+    resumed = sweep(dying, jobs=2, folder=tmp_path / "run")
+    assert (tmp_path / "run" / FILE).read_text().splitlines()[: len(kept)] == kept
+    assert resumed.records() == sweep(dying).records()
+
+
+def test_what_finished_beside_a_failure_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "greedy.py").write_text(VIOLATION)
+    greedy = f"{tmp_path / 'greedy.py'}:Greedy"
+    both = Sweep((greedy, "ricart-agrawala"), {"nodes": (3,)}, {"think": 0, "requests": 5}, least=2, most=2)
+    store = Store()
+    with pytest.raises(SweepFailed, match="Greedy"):
+        run_sweeps([both], store, Workers(InlineExecutor(), lambda: 4))
+    assert [record.replication.algorithm for record in store.records.values()] == ["ricart-agrawala"] * 2
 
 
 def test_no_scheduler_no_run() -> None:
