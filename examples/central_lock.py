@@ -1,7 +1,7 @@
-"""A mutual exclusion algorithm of one's own: process 0 is a lock server, and the others ask it.
+"""A lock of your own: process 0 is the server, and the others ask it.
 
-Run it:          congenial sim examples/central_lock.py:CentralLock --nodes 5
-Beside another:  congenial compare examples/central_lock.py:CentralLock maekawa --nodes 25
+congenial sim examples/central_lock.py:CentralLock --nodes 5
+congenial check examples/central_lock.py:CentralLock
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from congenial import MUTEX, Law, Message, Node, Out, Spec
+from congenial import MUTEX, Groups, Law, Message, Node, Out, Spec
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Ask(Message):
 
 @dataclass(frozen=True)
 class Grant(Message):
-    entries: int
+    fence: int
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class CentralLock(Node):
         name="central-lock",
         title="A lock server",
         problem=MUTEX,
-        messages=Law("0", "3"),  # process 0 needs none, any other ask, grant, done
+        messages=Law("0", "3"),  # process 0 needs none; the others need an Ask, a Grant and a Done
         waiting=Law("0", "2"),
         sync_delay=Law("1", "2"),
     )
@@ -40,10 +40,10 @@ class CentralLock(Node):
 
     def __init__(self, me: int, n: int) -> None:
         super().__init__(me, n)
-        self.queue: list[int] = []  # at process 0: who holds the lock, then who waits for it
-        self.entries = 0  # at process 0: how often the lock was granted
+        self.queue: list[int] = []  # at process 0: the holder, then the processes that wait
+        self.fence = 0  # at process 0: how often the lock was granted
 
-    def request(self, groups: tuple[int, ...], out: Out) -> None:
+    def request(self, groups: Groups, out: Out) -> None:
         self.wait()
         self._tell_server(Ask(), out)
 
@@ -61,19 +61,19 @@ class CentralLock(Node):
             if self.queue:
                 self._grant(out)
         elif isinstance(msg, Grant):
-            self.enter(out, fence=msg.entries)
+            self.enter(out, fence=msg.fence)
         else:
             raise self.unexpected(src, msg)
 
     def _grant(self, out: Out) -> None:
-        self.entries += 1
+        self.fence += 1
         if self.queue[0] == self.me:
-            self.enter(out, fence=self.entries)
+            self.enter(out, fence=self.fence)
         else:
-            out.send(self.queue[0], Grant(self.entries))
+            out.send(self.queue[0], Grant(self.fence))
 
     def _tell_server(self, msg: Message, out: Out) -> None:
         if self.me == 0:
-            self.receive(0, msg, out)
+            self.receive(0, msg, out)  # a process sends itself no messages
         else:
             out.send(0, msg)

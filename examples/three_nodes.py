@@ -1,4 +1,4 @@
-"""Three programs share a jukebox: those who want the same disc hear it together (here three nodes in one process)."""
+"""Three programs share a jukebox: those that want the same disc hear it together. Here all three run in one process."""
 
 import asyncio
 
@@ -9,12 +9,12 @@ PEERS = {"a": "127.0.0.1:7101", "b": "127.0.0.1:7102", "c": "127.0.0.1:7103"}
 
 async def listener(name: str, disc: str) -> None:
     async with congenial.join(name, peers=PEERS) as cluster:
-        async with cluster.group("jukebox", disc) as held:  # holders of one disc together, other discs wait
+        async with cluster.group("jukebox", disc) as held:  # holders of one disc run together, other discs wait
             print(f"{name} hears {disc}, fence {held.fence}")
             await asyncio.sleep(0.1)
         async with cluster.mutex("guest-book"):  # one at a time
-            print(f"{name} writes into the guest book")
-        await asyncio.sleep(1)  # stay a while, for the others
+            print(f"{name} writes in the guest book")
+        await asyncio.sleep(1)  # stay a while, so that the others find a majority
 
 
 async def main() -> None:
