@@ -7,7 +7,6 @@ congenial check examples/central_lock.py:CentralLock
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from congenial import MUTEX, Groups, Law, Message, Node, Out, Spec
 
@@ -28,7 +27,7 @@ class Done(Message):
 
 
 class CentralLock(Node):
-    spec: ClassVar[Spec] = Spec(
+    spec = Spec(
         name="central-lock",
         title="A lock server",
         problem=MUTEX,

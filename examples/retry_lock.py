@@ -10,7 +10,7 @@ congenial check examples/retry_lock.py:RetryLock --nodes 2 --requests 1 --crashe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 from congenial import MUTEX, Groups, Message, Node, Option, Out, Spec
 from congenial.kernel.node import IDLE, WAITING
@@ -48,7 +48,7 @@ class Noted(Message):
 class RetryLock(Node):
     """Process 0 is the server."""
 
-    spec: ClassVar[Spec] = Spec(
+    spec = Spec(
         name="retry-lock",
         title="A lock server that repeats itself",
         problem=MUTEX,

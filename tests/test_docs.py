@@ -8,6 +8,7 @@ import csv
 import inspect
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -61,7 +62,15 @@ def test_links_to_headings_lead_somewhere() -> None:
 
 @pytest.mark.parametrize("page", ["tutorial.md", "simulator.md", "writing-algorithms.md", "checking.md"])
 def test_the_page_runs_from_top_to_bottom(page: str, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
     run_page(DOCS / page, tmp_path)
+
+
+def test_the_excerpts_are_from_the_example() -> None:
+    program = (ROOT / "examples" / "retry_lock.py").read_text(encoding="utf-8")
+    excerpts = re.findall(r"```py\n(.*?)```", (DOCS / "writing-algorithms.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert len(excerpts) >= 6
+    assert [excerpt for excerpt in excerpts if excerpt not in program] == []
 
 
 def test_the_tutorial_shows_the_example() -> None:
