@@ -89,6 +89,20 @@ def test_the_command_says_what_the_page_says(command: Command, tmp_path: Path) -
     command.run(ROOT, environment(tmp_path), any_code="--json" in command.text)  # "entries" says it all
 
 
+HEADLESS = re.compile(
+    r"(^|[.;:(\"] ?)who (is|has|had|was|were|can|may|must|asks|holds|waits|hears|leaves|comes|does|gets|wants|names"
+    r"|looks|only)\b",
+    re.IGNORECASE,
+)
+
+
+def test_sentences_have_a_subject() -> None:
+    """ "A process that waits", not "who waits"."""
+    pages = [*DOCS.glob("*.md"), *[ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]]
+    lines = [line for page in pages if page.name != "comparison.md" for line in page.read_text().splitlines()]
+    assert [line for line in lines if HEADLESS.search(line) and '"who' not in line] == []
+
+
 def test_the_glossary_is_in_order() -> None:
     words = re.findall(r"^\*\*(.+?)\*\*", (DOCS / "glossary.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert words == sorted(words, key=str.lower)

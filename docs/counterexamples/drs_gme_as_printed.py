@@ -1,4 +1,4 @@
-"""DRS_GME with one thing each as the appendix of Swaroop & Singh 2007 prints it.
+"""DRS_GME; in each class, one thing is as the appendix of Swaroop & Singh 2007 prints it.
 
 congenial check docs/counterexamples/drs_gme_as_printed.py:NumbersStandStill --nodes 2 --requests 1
 """
@@ -49,7 +49,7 @@ class TokenToItself(DrsGme):
 
 
 class OwnNumbersOnly(DrsGme):
-    """A request is new if it is new to who receives it; the token does not know what was served, or is queued."""
+    """A request is new if it is new to its receiver; the token does not know what was served or queued."""
 
     spec: ClassVar[Spec] = replace(DrsGme.spec, name="drs-gme-own-numbers-only")
 
@@ -68,7 +68,7 @@ class OwnNumbersOnly(DrsGme):
 
 
 class HeardTooEarly(DrsGme):
-    """Who waits for the token does not remember whose requests came before it."""
+    """A process that waits for the token does not remember whose requests came before it."""
 
     spec: ClassVar[Spec] = replace(DrsGme.spec, name="drs-gme-heard-too-early")
 
@@ -112,8 +112,8 @@ class CountAndSet(DrsGme):
 
 
 class AcceptsACopy(DrsGmeFaults):
-    """A token is valid if its number is above that of the one passed on last; the one at hand does not count. (It would
-    make a holder enter that has not asked; here that one begins the session from outside.)"""
+    """A token is valid if its number is above that of the one passed on last; the one that it holds does not count.
+    (A holder that has not asked would enter; here it begins the session from outside.)"""
 
     spec: ClassVar[Spec] = replace(DrsGmeFaults.spec, name="drs-gme-accepts-a-copy")
 
@@ -128,7 +128,7 @@ class AcceptsACopy(DrsGmeFaults):
 
 
 class StrictlyLess(DrsGmeFaults):
-    """Tokens have the number of the last session completed, and are made again only if session < old_token.session."""
+    """Tokens have the number of the last session completed, and are regenerated only if session < old_token.session."""
 
     spec: ClassVar[Spec] = replace(DrsGmeFaults.spec, name="drs-gme-strictly-less")
 
@@ -148,7 +148,7 @@ class LessOrEqual(DrsGmeFaults):
 
 
 class AnyRequestForTheGroup(DrsGmeFaults):
-    """Who is asked whether it has left, and waits for that group, enters: with whichever request it waits now."""
+    """A process that is asked whether it has left, and waits for that group, enters, whichever request it has made."""
 
     spec: ClassVar[Spec] = replace(DrsGmeFaults.spec, name="drs-gme-any-request-for-the-group")
 

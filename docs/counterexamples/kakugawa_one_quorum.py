@@ -1,4 +1,4 @@
-"""Kakugawa et al.'s algorithm as the survey tells it: a process asks the members of one quorum, and waits for those.
+"""Kakugawa et al.'s algorithm as the survey describes it: a process asks the members of one quorum, and waits for them.
 
 Then two processes whose quorums have a common member keep each other out, though fewer than k are inside.
 """

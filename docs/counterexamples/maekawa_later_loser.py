@@ -1,8 +1,8 @@
 """Maekawa's algorithm when only the newcomer is told that it has lost (Maekawa 1985; Velazquez 1993, section 5).
 
 A request that is older than the one a member is locked for leads the member's queue: it has not lost. If a still older
-one overtakes it there, it has; but as published nobody tells it. It then keeps the locks it is asked to give back, the
-oldest request waits for one of them, and it for the oldest.
+request overtakes it there, it has lost; but as published nobody tells it. It then keeps the locks that it is asked to
+give back. The oldest request waits for one of them, and this one waits for the oldest.
 
     congenial check docs/counterexamples/maekawa_later_loser.py:NewcomersOnly --nodes 3 --requests 1
 """
@@ -20,7 +20,7 @@ from congenial.parts.quorums.system import Quorums
 
 
 def build(name: str, n: int) -> Quorums:
-    """Three requests must meet at one member. In no small plane or grid do they; here all meet at the last process."""
+    """Three requests must meet at one member. In small planes and grids they do not; here all meet at the last one."""
     if name == "nested":
         return Quorums(name, [range(process, n) for process in range(n)])
     return build_quorums(name, n)

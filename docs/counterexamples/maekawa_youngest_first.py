@@ -1,8 +1,8 @@
 """A run of Maekawa's algorithm that costs more than five messages per member of a quorum (Maekawa 1985).
 
-All ask at once, and are slow to send their requests: these reach member 0 oldest first, so that all but one have lost
-there, and every other member youngest first, so that each of those has to take its lock back again and again. A lock
-taken back costs INQUIRE, RELINQUISH and the LOCKED that is sent again later; that one is not in the paper's count.
+All processes ask at once, but are slow to send their requests. These reach member 0 oldest first, so that all but one
+have lost there, and every other member youngest first, so that each of those has to take its lock back again and again.
+A lock taken back costs INQUIRE, RELINQUISH and the LOCKED that is sent again later; the paper does not count that one.
 docs/errata.md has the commands that show it.
 """
 
@@ -16,7 +16,7 @@ from congenial.algorithms.permission.maekawa import Maekawa, Request
 
 
 class YoungestFirst(Maekawa):
-    """Maekawa's algorithm; only the time at which each request is sent is chosen with malice."""
+    """Maekawa's algorithm; only the time at which each request is sent is chosen to do harm."""
 
     spec: ClassVar[Spec] = replace(Maekawa.spec, name="maekawa-youngest-first")
 

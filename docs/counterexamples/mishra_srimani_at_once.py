@@ -1,7 +1,7 @@
-"""Mishra and Srimani's algorithm as Velazquez (1993, section 4) tells it: N-2 answers are enough, at once.
+"""Mishra and Srimani's algorithm as Velazquez (1993, section 4) describes it: N-2 answers are enough, at once.
 
-The last answer, which is not waited for, may be that of a process which is inside. With two processes none is waited
-for at all.
+The process does not wait for the last answer, which may come from a process that is inside. With two processes it waits
+for none at all.
 
     congenial check docs/counterexamples/mishra_srimani_at_once.py:AtOnce --nodes 3 --requests 1 --timers quiet
 """

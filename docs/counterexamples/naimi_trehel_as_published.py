@@ -1,8 +1,9 @@
-"""Naimi and Trehel's recovery as it is told (Naimi & Trehel 1988; Velazquez 1993, section 4): consulting without end.
+"""Naimi and Trehel's recovery as described (Naimi & Trehel 1988; Velazquez 1993, section 4): consulting without end.
 
-Whoever has waited for Twait asks all others whether it is their next, and waits for Twait again if one says so, however
-often that happens. If two ask the holder anew at about the same time, each request can end at the other: each is the
-other's next, and says so to the other whenever it asks, even if there is no token any more. docs/errata.md has a run.
+A process that has waited for Twait asks all others whether it is their next, and waits for Twait again if one says so,
+however often that happens. If two processes ask the holder again at about the same time, each request can end at the
+other process. Then each is the other's next, and says so whenever it is asked, even if the token no longer exists.
+docs/errata.md has a run.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from congenial.algorithms.token.naimi_trehel_recovery import NaimiTrehelRecovery
 
 
 class VouchedForEver(NaimiTrehelRecovery):
-    """Who was told that it is queued, and waits in vain, consults again."""
+    """A process that was told that it is queued, and waits in vain, consults again."""
 
     spec: ClassVar[Spec] = replace(NaimiTrehelRecovery.spec, name="naimi-trehel-vouched-for-ever")
 

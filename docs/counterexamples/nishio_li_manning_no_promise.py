@@ -1,6 +1,6 @@
-"""Nishio, Li and Manning's algorithm as Velazquez (1993, section 4) tells it: ages are learnt from tokens only.
+"""Nishio, Li and Manning's algorithm as Velazquez (1993, section 4) describes it: ages are learnt only from tokens.
 
-Who has agreed to a new token and then gets the old one, which was under way all the time, has no reason to refuse it.
+A process that has agreed to a new token and then gets the old one, which was under way, does not refuse it.
 
     congenial check docs/counterexamples/nishio_li_manning_no_promise.py:NoPromise --nodes 3 --requests 1 --timers free
 """

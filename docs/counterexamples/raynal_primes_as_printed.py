@@ -1,4 +1,4 @@
-"""Raynal's prime-number algorithm as mended in Velazquez 1993, section 5, where the text of the survey does not do.
+"""Raynal's prime-number algorithm as modified in Velazquez 1993, section 5, where the text of the survey is wrong.
 
 congenial check docs/counterexamples/raynal_primes_as_printed.py:ReceivedOnly --nodes 2 --requests 1
 congenial sim docs/counterexamples/raynal_primes_as_printed.py:NeverRests --nodes 3 --load single --until 1000
@@ -15,7 +15,7 @@ from congenial.parts.primes import Ratio, product
 
 
 class ReceivedOnly(RaynalPrimesMended):
-    """T is "the total product of all values Xj received": one's own is not among them."""
+    """T is "the total product of all values Xj received": the process's own is not among them."""
 
     spec: ClassVar[Spec] = replace(SPEC, name="raynal-primes-received-only")
 

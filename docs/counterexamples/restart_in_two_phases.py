@@ -1,9 +1,9 @@
 """Mittal & Mohan 2007, section 5.3.4: the restart without its third phase.
 
-The new instance of TokenGME is not suspended. Only the coordinator, which has its primary token, lets nobody have it
-until all old requests have been served. So whoever has restarted can ask at once, and its requests reach processes that
-have not restarted yet. The paper says of messages of another instance that they are to be ignored; it thinks of old
-ones.
+The new instance of TokenGME is not suspended. Only the coordinator, which has its primary token, gives it to nobody
+until all old requests have been served. So a process that has restarted can ask at once, and its requests reach
+processes that have not restarted yet. The paper says that messages of another instance should be ignored; it thinks of
+old ones.
 
     congenial check docs/counterexamples/restart_in_two_phases.py:Ignores --nodes 3 --requests 1 --crashes 1 \\
         --no-recovery

@@ -1,7 +1,7 @@
-"""Ricart and Agrawala's token algorithm as the survey tells it (Velazquez 1993, section 4).
+"""Ricart and Agrawala's token algorithm as the survey describes it (Velazquez 1993, section 4).
 
-An idle holder that receives a request sends the token to the process that it came from. The request may be an old one,
-granted by somebody else and overtaken by the token: then the token goes to a process that has not asked.
+An idle holder that receives a request sends the token to the process that it came from. The request may be old:
+another process has granted it, and the token has overtaken it. Then the token goes to a process that has not asked.
 
     congenial check docs/counterexamples/ricart_agrawala_token_old_request.py:ToWhoeverItCameFrom --nodes 3 --requests 1
 """

@@ -1,4 +1,4 @@
-"""WME-1 and WME-2 with one thing each as figures 1, 2 and 4 of Romano & Rodrigues 2009 print it."""
+"""WME-1 and WME-2; in each class, one thing is as in figures 1, 2 and 4 of Romano & Rodrigues 2009."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class DropsWhatIsCleared(WME2):
 
 
 class WhatIsKnownIsDone(WME2):
-    """Figure 2, "opHist=opHist*\\opHist": what one has heard of is taken for executed."""
+    """Figure 2, "opHist=opHist*\\opHist": what a stub has heard of counts as executed."""
 
     def _catch_up(self, history: list[Placed], out: Out) -> None:
         super()._catch_up([operation for operation in history if operation not in self.history], out)
 
 
 class AnswersTheFirst(WME2):
-    """Figure 2: of the operations from the former epoch only the first one can be the stub's own."""
+    """Figure 2: of the operations of the previous epoch only the first can be the stub's own."""
 
     def _catch_up(self, history: list[Placed], out: Out) -> None:
         missing = [operation for operation in history if operation[0] > self.executed]

@@ -1,6 +1,6 @@
 """Sanders' algorithm over sets that satisfy the conditions as Velazquez 1993, section 5, states them, and no more.
 
-Everybody asks everybody and informs nobody: I_i is within R_i, and each of any two is in the other's request set. But a
+Every process asks all and informs none: I_i is within R_i, and each of any two is in the other's request set. But a
 process that is not informed about itself does not know that it is inside, and lets others in.
 
     congenial check docs/counterexamples/sanders_uninformed.py:NobodyInformed --nodes 2 --requests 1

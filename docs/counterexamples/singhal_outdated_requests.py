@@ -1,8 +1,8 @@
 """Singhal's heuristic algorithm when outdated requests are discarded (Singhal 1989; Velazquez 1993, section 4).
 
-Who receives an outdated request has learned from the token of a request that had not reached it yet. The process that
-sent it has had the token and believes nobody to be requesting; so each of the two believes of the other that it is not,
-and if one gets the token, the other never asks it.
+A process that receives an outdated request has learned from the token of a request that had not reached it yet. The
+sender has had the token and believes that nobody is requesting. So neither of the two believes that the other is
+requesting; and if one gets the token, the other never asks it.
 
     congenial check docs/counterexamples/singhal_outdated_requests.py:Discarded --nodes 3 --requests 2
     congenial check docs/counterexamples/singhal_outdated_requests.py:JudgedByOwnVectorOnly --nodes 3 --requests 2
@@ -30,7 +30,7 @@ class Discarded(SinghalHeuristic):
 
 
 class JudgedByOwnVectorOnly(SinghalHeuristic):
-    """Outdated requests are answered; but a request that is outdated by the token at hand is not seen to be so."""
+    """Outdated requests are answered; but not those that are outdated only by the token that the process holds."""
 
     spec: ClassVar[Spec] = replace(SPEC, name="singhal-judged-by-own-vector-only")
 

@@ -19,7 +19,7 @@ from congenial.kernel.errors import ContractError
 @dataclass(frozen=True)
 class WitnessedToken(Message):
     token: Token
-    overtaken: tuple[tuple[int, int], ...]  # (who waits, who has got the token meanwhile)
+    overtaken: tuple[tuple[int, int], ...]  # (a waiting process, one that got the token meanwhile)
 
 
 class Witnessed(SinghalHeuristic):

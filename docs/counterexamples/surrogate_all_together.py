@@ -1,4 +1,4 @@
-"""Surrogate where three inside together count as a fault: what is found is a run in which they are.
+"""Surrogate where three processes inside together count as a fault: a counterexample is a run in which they are.
 
 Atreya, Mittal & Peri 2007, theorem 14: "The maximum concurrency of Surrogate is n." In a grid of three processes the
 checker finds all three inside; in the plane of three points, and with a central member, there is no such run.

@@ -1,9 +1,9 @@
 """Surrogate with concurrent entry as published: requests are forwarded when they arrive, or not at all.
 
 Atreya, Mittal & Peri 2007, section VIII-A. A member that knows of a request for another group forwards nothing to the
-leader it is locked for. If that request is over, and only its CANCEL is late, then the leader, who knows that it is
-over, goes on; and whoever asked in between waits at the member. The leader has left, keeps its quorum for late-comers,
-and is told of none.
+leader it is locked for. If that request is over, and only its CANCEL is late, then the leader, which knows that it is
+over, goes on, and a process that asked in between waits at the member. The leader has left, keeps its quorum for
+late-comers, and learns of none.
 
     congenial fuzz docs/counterexamples/surrogate_never_for_an_old_request.py:NeverForAnOldRequest --nodes 7 \
         --requests 1 --groups 2 --runs 100

@@ -2,7 +2,7 @@
 
 The last lines of P1 test the queue (line 17) and then say `Requesting := false` (line 21). A request that arrives in
 between finds the process still requesting, so P2 does not send the token; and P1 has looked at the queue already, so
-it does not send it either. The token stays, unused, and whoever asked waits for ever if nobody asks again.
+it does not send it either. The token stays unused, and the requester waits forever if nobody asks again.
 
     congenial check docs/counterexamples/suzuki_kasami_line_by_line.py:LineByLine --nodes 2 --requests 1
 """

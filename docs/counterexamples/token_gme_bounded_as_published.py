@@ -27,7 +27,7 @@ class AsPublished(TokenGMEBounded):
 
 
 class NewRequestMissed(AsPublished):
-    """The second flaw without the first: an old request never passes for a new one here, but a new one for an old."""
+    """The second flaw without the first: an old request is never taken for a new one, but a new one for an old one."""
 
     def _is_pending(self, process: int) -> bool:
         return super()._is_pending(process) and TokenGMEBounded._is_pending(self, process)
