@@ -1,4 +1,4 @@
-"""The comparison: who is best where, what holds of two algorithms, names that do not overlap; and all of it, small."""
+"""The comparison: the best algorithms, criteria about two or many, names that do not overlap, and a small one whole."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def made_up(values: Mapping[str, list[float]]) -> SweepResult:
 CLEAR = {"token-gme": [4.0, 5.0, 6.0], "ra1": [8.0, 9.0, 10.0], "ra2": [4.1, 4.9, 6.1], "naimi-trehel": [1.0, 2.0, 3.0]}
 
 
-def test_who_cannot_be_told_from_the_best_is_best_too() -> None:
+def test_an_algorithm_that_cannot_be_distinguished_from_the_best_is_best_too() -> None:
     outcome = made_up(CLEAR)
     assert leaders(outcome, (3,), MESSAGES, NAMES) == ["naimi-trehel"]
     assert leaders(outcome, (3,), MESSAGES, NAMES[:3]) == ["token-gme", "ra2"]
-    assert leaders(outcome, (3,), THROUGHPUT, NAMES) == ["ra1"], "of this the more the better"
+    assert leaders(outcome, (3,), THROUGHPUT, NAMES) == ["ra1"], "more is better here"
 
 
 def test_yardsticks_do_not_win_but_are_named_where_they_are_better() -> None:
@@ -110,7 +110,7 @@ def test_names_stay_in_order_apart_and_beside_their_panel(shares: list[float]) -
     assert sum(places) / len(places) == pytest.approx(sum(shares) / len(shares), abs=0.07)
 
 
-def test_everybody_takes_part() -> None:
+def test_all_group_algorithms_take_part() -> None:
     group = {name for name, algorithm in ALGORITHMS.items() if algorithm.spec.problem.name == "group"}
     variants = {"token-gme-bounded", "token-gme-types", "surrogate-a", "surrogate-b", "surrogate-types",
                 "surrogate-information", "drs-gme-faults", "drs-gme-extended"}  # fmt: skip

@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic, sleep
@@ -190,41 +192,71 @@ def test_no_scheduler_no_run() -> None:
         pass
 
 
-def test_a_killed_sweep_goes_on_and_leaves_no_workers_behind(tmp_path: Path) -> None:
-    words = [
-        "sweep",
-        "-a",
-        "suzuki-kasami",
-        "-a",
-        "ricart-agrawala",
-        "--vary",
-        "nodes=20,21",
-        "--fixed",
-        "requests=100",
-    ]
-    words += ["--precision", "0.001", "--most", "12", "--out", str(tmp_path / "run")]
-    command = [sys.executable, "-m", "congenial", *words]
-    process = subprocess.Popen([*command, "--jobs", "2"], stderr=subprocess.DEVNULL, start_new_session=True)
-    finished = tmp_path / "run" / FILE
+LONG = ["-a", "suzuki-kasami", "-a", "ricart-agrawala", "--vary", "nodes=20,21", "--fixed", "requests=100",
+        "--precision", "0.001", "--most", "12"]  # fmt: skip
+# as from a terminal: SIGINT may be ignored where the tests run
+CONGENIAL = """
+import signal
+from congenial.cli import main
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main()
+"""
+
+
+@contextmanager
+def long_sweep(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A sweep on two processes that has finished two runs and has many to go."""
+    command = [sys.executable, "-c", CONGENIAL, "sweep", *LONG, "--out", str(folder), "--jobs", "2"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        until = monotonic() + 60
+        while not ((folder / FILE).exists() and (folder / FILE).read_bytes().count(b"\n") >= 2):
+            assert monotonic() < until
+            assert process.poll() is None, "it ended too early"
+            sleep(0.02)
+        yield process
+    finally:
+        if _alive(process.pid):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def wait_for_workers(process: subprocess.Popen[str]) -> None:
     until = monotonic() + 60
-    while not (finished.exists() and finished.read_bytes().count(b"\n") >= 2):
-        assert monotonic() < until
-        assert process.poll() is None, "it ended before it could be killed"
-        sleep(0.02)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
     while _alive(process.pid):
-        assert monotonic() < until, "worker processes outlived their master"
+        assert monotonic() < until, "worker processes outlived their parent"
         sleep(0.05)
+
+
+def test_a_killed_sweep_goes_on_and_leaves_no_workers_behind(tmp_path: Path) -> None:
+    with long_sweep(tmp_path / "run") as process:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        wait_for_workers(process)
+    finished = tmp_path / "run" / FILE
     kept = finished.read_bytes().count(b"\n")
-    small = [*command, "--most", "3", "--jobs", "1", "--json"]
-    ended = subprocess.run(small, capture_output=True, text=True, timeout=100)
+    small = [*LONG, "--out", str(tmp_path / "run"), "--most", "3", "--jobs", "1", "--json"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "congenial", "sweep", *small], capture_output=True, text=True, timeout=100
+    )
     assert ended.returncode == 0, ended.stderr
     results = json.loads(ended.stdout)["results"]
     assert [row["runs"] for row in results] == [3, 3, 3, 3]
     lines = finished.read_text().splitlines()
     assert len(lines) >= kept
-    assert len({_who(line) for line in lines}) == len(lines), "something was run twice"
+    assert len({_run_of(line) for line in lines}) == len(lines), "something was run twice"
+
+
+def test_ctrl_c_ends_a_sweep_and_its_workers_and_says_how_to_go_on(tmp_path: Path) -> None:
+    with long_sweep(tmp_path / "run") as process:
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 1
+        continues = f"congenial: finished runs are in {tmp_path / 'run'}; the same command continues from there"
+        assert {continues, "congenial: interrupted"} <= set(err.splitlines())
+        wait_for_workers(process)
+    assert Store(tmp_path / "run").records
 
 
 def _run(sweep: Sweep, store: Store, executor: InlineExecutor) -> Store:
@@ -232,7 +264,7 @@ def _run(sweep: Sweep, store: Store, executor: InlineExecutor) -> Store:
     return store
 
 
-def _who(line: str) -> str:
+def _run_of(line: str) -> str:
     data = json.loads(line)
     return json.dumps([data["algorithm"], data["parameters"], data["seed"]])
 

@@ -36,5 +36,5 @@ def test_who_counts_the_acknowledgements_is_answered_first() -> None:
 
 @pytest.mark.parametrize("n", [2, 3])
 def test_of_three_processes_two_are_a_majority(n: int) -> None:
-    """Who hears a proposal knows that two have it: the fast form saves a step there."""
+    """A process that receives a proposal knows that two have it: the fast form saves a step there."""
     assert measure("wme-consensus-fast", n)["enter"].steps == 2

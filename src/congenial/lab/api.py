@@ -123,4 +123,4 @@ def reproduce(
 
 
 def _ignore(status: Status) -> None:
-    """Nobody wants to know the progress."""
+    """The caller did not ask for progress."""

@@ -1,4 +1,4 @@
-"""The comparison nobody published: all the group algorithms, and plain locks, on the same loads."""
+"""A comparison that nobody has published: all the group algorithms, and plain locks, on the same loads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ USUAL: dict[str, Value] = {
     "warmup": 500.0,
 }
 MANY = 50
-FEWER: dict[str, Value] = {"requests": 20}  # each, with many processes: there are enough of them
+FEWER: dict[str, Value] = {"requests": 20}  # per process, with many processes: that is enough
 WINDOW: dict[str, Value] = {"requests": 15, "warmup": 200.0}  # of the quick version
 
 MESSAGES = "messages_per_entry"
@@ -77,100 +77,101 @@ INFINITY = float("inf")
 GROUP_ALGORITHMS = CONTESTS[0].entrants()
 FAIR = tuple([name for name in GROUP_ALGORITHMS if name != "maekawa-s"])
 
-# The ranges were set when the numbers were known. What they are for: to see whether a sentence is still true when the
-# experiment is run again, with other code.
+# The ranges were set when the numbers were known. They show whether a sentence is still true when the experiment is run
+# again with different code.
 FINDINGS = (
     # is it worth it?
-    _found("With up to 10 groups for 25 processes, a lock for one at a time waits three times as long as TokenGME, or"
-           " longer.", Versus(("groups",), WAITING, "suzuki-kasami", "token-gme", 3.0, INFINITY, (2, 5, 10))),
+    _found("With up to 10 groups for 25 processes, a plain lock waits at least three times as long as TokenGME.",
+           Versus(("groups",), WAITING, "suzuki-kasami", "token-gme", 3.0, INFINITY, (2, 5, 10))),
     _found("With four groups for every process there is little to share, and little to gain.",
            Versus(("groups",), WAITING, "suzuki-kasami", "token-gme", 1.0, 1.3, (100,))),
-    _found("If hardly anybody asks, a plain token is as good.",
+    _found("Under a very light load a plain token lock is as good.",
            Versus(("think",), WAITING, "suzuki-kasami", "token-gme", 0.9, 1.1, (4000.0,))),
-    _found("Where messages are all that counts, a plain lock by path reversal is far below the group algorithms.",
+    _found("A plain lock by path reversal sends far fewer messages than the group algorithms.",
            Leads(BUT_GROUPS, MESSAGES, ("naimi-trehel",), (*GROUP_ALGORITHMS, "naimi-trehel"))),
     # waiting
-    _found("TokenGME waits least of the group algorithms, whatever the processes, the times inside and the delays.",
+    _found("Of the group algorithms TokenGME waits least, for all numbers of processes, times inside and delays.",
            Leads(("nodes", "hold", "delay"), WAITING, ("token-gme", "token-gme-fifo"), GROUP_ALGORITHMS)),
     _found("With two groups RA2 waits a little less, as Mittal & Mohan found.",
            Versus(("groups",), WAITING, "token-gme", "ra2", 1.0, 1.25, (2,))),
-    _found("Elsewhere RA2 is close behind TokenGME, if there is much to do.",
+    _found("Elsewhere RA2 is close behind TokenGME, if the load is not light.",
            Versus(BUSY, WAITING, "ra2", "token-gme", 0.9, 1.5)),
-    _found("RA2's vectors make it send several times as many integers, the more so the more processes there are.",
+    _found("RA2's vectors make it send several times as many integers, and more so with more processes.",
            Versus(("nodes",), INTEGERS, "ra2", "token-gme", 3.0, 12.0, (25, 50, 100))),
-    _found("If there is little to do, a token comes in two hops; who asks everybody waits for the slowest of them.",
+    _found("Under a light load a token arrives in two hops, while RA2 waits for the slowest of all replies.",
            Versus(("think",), WAITING, "ra2", "token-gme", 2.0, 4.0, (4000.0,))),
-    _found("TokenGME's choice of a session by priority waits no longer, on average, than first come, first served.",
+    _found("With priorities TokenGME waits no longer, on average, than first come, first served.",
            Versus(BUSY, WAITING, "token-gme", "token-gme-fifo", 0.8, 1.05)),
-    _found("With priorities one request in a hundred waits longer than it would in turn.",
+    _found("With priorities the 99th percentile of the waiting time is higher than with first come, first served.",
            Versus(("hold", "delay"), LONGEST, "token-gme", "token-gme-fifo", 1.0, 1.6)),
     # messages
-    _found("DRS_GME sends half of TokenGME's messages with 25 processes, whatever the load.",
+    _found("With 25 processes DRS_GME sends about half as many messages as TokenGME, under every load.",
            Versus(("think", "hold", "delay", "skew"), MESSAGES, "drs-gme", "token-gme", 0.4, 0.6)),
     _found("DRS_GME sends fewer integers than TokenGME, too.",
            Versus(BUT_GROUPS, INTEGERS, "drs-gme", "token-gme", 0.4, 0.95)),
-    _found("DRS_GME waits longer: a session that a follower ends last takes a hop more to end, which long delays make"
-           " dear.", Versus(("delay",), WAITING, "drs-gme", "token-gme", 1.0, 2.2)),
-    _found("When little is asked DRS_GME waits about as long as TokenGME, with half the messages: its request sets are"
+    _found("DRS_GME waits longer: a session whose last member is a follower takes one more hop to end, which is"
+           " expensive with long delays.", Versus(("delay",), WAITING, "drs-gme", "token-gme", 1.0, 2.2)),
+    _found("Under a light load DRS_GME waits about as long as TokenGME, with half the messages: its request sets are"
            " small then, as Swaroop & Singh say.",
            Versus(("think",), WAITING, "drs-gme", "token-gme", 0.9, 1.15, (1000.0, 4000.0))),
-    _found("With 100 processes quorums pay: Surrogate sends two fifths of TokenGME's messages.",
+    _found("With 100 processes quorums pay off: Surrogate sends two fifths of TokenGME's messages.",
            Versus(("nodes",), MESSAGES, "surrogate", "token-gme", 0.3, 0.5, (100,))),
     _found("With 100 processes Surrogate waits twice as long as TokenGME.",
            Versus(("nodes",), WAITING, "surrogate", "token-gme", 1.7, 2.3, (100,))),
-    _found("What Surrogate's members tell its leaders makes more integers than a token needs.",
+    _found("Surrogate's members inform its leaders, which takes more integers than a token does.",
            Versus(("nodes",), INTEGERS, "surrogate", "token-gme", 1.3, 2.2, (25, 50, 100))),
-    _found("With instant messages Surrogate is close to the best, too: its hops are what costs.",
+    _found("With instant messages Surrogate is close to the best: its hops are what makes it slow.",
            Versus(("delay",), WAITING, "surrogate", "token-gme", 1.0, 1.3, (0.0,))),
-    _found("Asking everybody instead of a quorum, with one hop between sessions, makes Surrogate wait less.",
+    _found("Surrogate waits less if it asks all processes instead of a quorum, with one hop between sessions.",
            Versus(("nodes",), WAITING, "surrogate-solitary", "surrogate", 0.3, 0.95)),
-    _found("To ask everybody gains Surrogate nothing with instant messages: it saves hops.",
+    _found("With instant messages asking all processes gains Surrogate nothing: it only saves hops.",
            Versus(("delay",), WAITING, "surrogate-solitary", "surrogate", 0.95, 1.1, (0.0,))),
-    _found("To ask everybody costs Surrogate more than twice the messages.",
+    _found("Asking all processes costs Surrogate more than twice the messages.",
            Versus(("nodes",), MESSAGES, "surrogate-solitary", "surrogate", 2.0, INFINITY, (25, 50, 100))),
-    _found("Concurrent entry shortens Surrogate's waits if there is one group, and nobody ever conflicts.",
+    _found("Concurrent entry shortens Surrogate's waits if there is only one group, so that no requests conflict.",
            Versus(("groups",), WAITING, "surrogate-concurrent", "surrogate", 0.0, 0.5, (1,))),
     _found("With more groups concurrent entry changes little.",
            Versus(("groups",), WAITING, "surrogate-concurrent", "surrogate", 0.9, 1.05, (2, 5, 10, 25, 100))),
-    # what to keep away from
-    _found("RA1 serves no more than a plain lock as soon as there are ten groups.",
+    # what to avoid
+    _found("With ten groups or more RA1 serves no more requests than a plain lock.",
            Versus(("groups",), THROUGHPUT, "ra1", "suzuki-kasami", 0.9, 1.1, (10, 25, 100))),
-    _found("Nor does Maekawa_M over an ordinary coterie (Toyomura et al.), compared to Maekawa's lock.",
+    _found("Maekawa_M over an ordinary coterie (Toyomura et al.) serves no more than Maekawa's lock.",
            Versus(("groups",), THROUGHPUT, "toyomura", "maekawa", 0.75, 1.1, (10, 25, 100))),
     _found("Over surficial quorums Maekawa_M does better. With two groups these are small, and it sends half of"
            " Surrogate's messages.", Versus(("groups",), MESSAGES, "maekawa-m", "surrogate", 0.3, 0.6, (2,))),
-    _found("Surficial quorums grow with the number of groups: with 100 Maekawa_M sends nearly three times Surrogate's"
-           " messages.", Versus(("groups",), MESSAGES, "maekawa-m", "surrogate", 2.3, 3.2, (100,))),
-    _found("Maekawa_S is sparing with messages, but locks its members one by one, and waits longer than a plain lock.",
+    _found("Surficial quorums grow with the number of groups: with 100 groups Maekawa_M sends nearly three times"
+           " Surrogate's messages.", Versus(("groups",), MESSAGES, "maekawa-m", "surrogate", 2.3, 3.2, (100,))),
+    _found("Maekawa_S sends few messages, but locks its members one by one and waits longer than a plain lock.",
            Versus(("groups",), WAITING, "maekawa-s", "suzuki-kasami", 1.5, INFINITY, (5, 10, 25, 100))),
-    _found("Where messages take no time Maekawa_S is better than a plain lock.",
+    _found("With instant messages Maekawa_S waits less than a plain lock.",
            Versus(("delay",), WAITING, "maekawa-s", "suzuki-kasami", 0.0, 0.6, (0.0,))),
     # fairness
-    _found("All but Maekawa_S are fair between processes.",
+    _found("All group algorithms except Maekawa_S are fair between processes.",
            Within(EVERYWHERE, "fairness", FAIR, 0.93, 1.0)),
 )  # fmt: skip
 
 COMPARISON = Paper(
     name="comparison",
     title="The group algorithms compared",
-    reference="An experiment of our own, which Swaroop & Singh 2007 postpone",
+    reference="Our own experiment; Swaroop & Singh 2007 left it for later",
     exhibits=CONTESTS,
     claims=FINDINGS,
     assumptions=(
-        "All the group algorithms of the catalogue run on the same loads, but for stages, bounded forms and forms for"
-        " other problems, which would send the same messages or more. Three locks that let in one at a time, whatever"
-        " the group, stand beside them as yardsticks.",
-        "Every process thinks, asks for a random group, stays inside, 40 times (20 times with more than 50 processes);"
-        " what happens before time 500 is not measured. What is not varied: 25 processes, 10 groups, mean times of 50"
-        " between requests (exponential), 20 inside (uniform) and 10 on the way (exponential). Messages take the same"
-        " time whatever their size; integers are counted.",
-        "Quorums are grids, but for Maekawa_M and Maekawa_S: theirs are surficial, made for the number of groups.",
+        "All the group algorithms of the catalogue run on the same loads, except intermediate stages, bounded variants"
+        " and variants for other problems, which would send the same messages or more. Three plain locks, which admit"
+        " one process at a time whatever its group, serve as yardsticks.",
+        "Every process thinks, asks for a random group and stays inside, 40 times (20 times with more than 50"
+        " processes). Nothing is measured before time 500. Parameters that are not varied: 25 processes, 10 groups,"
+        " mean times of 50 between requests (exponential), 20 inside (uniform) and 10 on the way (exponential)."
+        " Messages take the same time whatever their size; integers are counted.",
+        "Quorums are grids, except for Maekawa_M and Maekawa_S: theirs are surficial, made for the number of groups.",
         "Four runs for each point, with equal requests for all algorithms. Means in tables have half a 95% interval."
-        " Who cannot be told from the best, since the interval of the difference includes zero, is best, too.",
+        " An algorithm that cannot be distinguished from the best one, since the interval of the difference includes"
+        " zero, counts as best, too.",
         "Fairness is Jain's index of the processes' mean waiting times; 'inside together' is averaged over the time"
-        " when somebody is inside.",
-        "The findings were written down, and given a range each, when these numbers were known. A finding is true if"
-        " what was measured lies in its range: so it can be seen whether it still is when all is run again.",
+        " when at least one process is inside.",
+        "The findings were written down, each with a range, when these numbers were known. A finding is true if the"
+        " measured value lies in its range. So a later run shows whether it still holds.",
     ),
     ours=True,
 )

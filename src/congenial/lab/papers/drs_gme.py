@@ -1,4 +1,4 @@
-"""What Swaroop & Singh 2007 state of DRS_GME in section VI, without faults and with one."""
+"""The formulas for DRS_GME in section VI of Swaroop & Singh 2007, without faults and with one fault."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ CLAIMS = tuple(
         for claim in (
             Claim(f"{title}: from one session to the next in one hop, or two after a follower", "VI", "t_m or 2 t_m",
                   Costs(_parts("heavy"), SYNC, name, "0", "2")),
-            Claim(f"{title}: all n inside together, if nobody asks for another group", "VI", "n",
+            Claim(f"{title}: all n inside together, if no process asks for another group", "VI", "n",
                   Costs(_parts("all together"), CONCURRENCY, name, "n", "n")),
         )
     ]
@@ -64,9 +64,10 @@ DRS_GME = Paper(
     claims=CLAIMS,
     assumptions=(
         "The paper has no experiments; these are its formulas, measured.",
-        "The algorithm is the paper's with its errors mended (see the errata); its laws are those of the paper.",
+        "The algorithm is the paper's with its errors corrected (see the errata); its laws are those of the paper.",
         "A process sends no message to itself: of the n GEN_TOKENs, n - 1 are counted.",
-        "Where one process asks, alone, the token costs n: n - 1 requests and itself (load 'alone'). Messages that are"
-        " lost are counted: where the token is, we expect n - 1 GEN_TOKENs and another token more, 2n in all.",
+        "If a single process asks, an entry costs n messages: n - 1 requests and the token (load 'alone'). Lost"
+        " messages are counted: if the token is lost, we expect n - 1 GEN_TOKENs and a second token as well, 2n in"
+        " all.",
     ),
 )

@@ -1,4 +1,4 @@
-"""The experiments of Atreya, Mittal & Peri 2007, section VII: Surrogate and Maekawa_M; and two that are only told."""
+"""The experiments of Atreya, Mittal & Peri 2007, section VII: Surrogate against Maekawa_M, and two without a figure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MESSAGES = "messages_per_entry"
 WAITING = "waiting_time_mean"
 THROUGHPUT = "throughput"
 
-# section VII: what is fixed throughout, and what is where it is not varied
+# section VII: the parameters, where they are not varied
 USUAL: dict[str, Value] = {
     "nodes": 25,
     "groups": 20,
@@ -158,14 +158,15 @@ SURROGATE = Paper(
     exhibits=FIGURES,
     claims=CLAIMS,
     assumptions=(
-        "Surrogate runs over the grid of 25 processes, quorums of 9; which quorums the paper gave it is not said.",
-        "Maekawa_M is ours, after the paper's description; the text of the original was not at hand. How it chooses the"
-        " group a member is locked for is our choice, and its throughput depends on that choice.",
-        "Which values a figure takes within the range its caption gives is not said; the ends of the range are ours.",
+        "Surrogate runs over the grid of 25 processes, with quorums of 9; the paper does not say which quorums it"
+        " used.",
+        "Maekawa_M is ours, after the paper's description; we did not have the text of the original. How it chooses the"
+        " group that a member is locked for is our decision, and its throughput depends on it.",
+        "The paper gives only the range of a figure's values; the values within that range are our choice.",
         "Every process makes 1000 requests, as in the paper, but a run is measured from time 500 to 30500, or until all"
-        " are served if that is sooner. Where sessions are long the paper's runs take ten times as long; ours are"
-        " repeated until the intervals are narrow enough.",
-        "The figures 'grid' and 'concurrent' are not in the paper, which tells their results in a sentence each.",
+        " are served if that is sooner. With long sessions the paper's runs take ten times as long; ours are repeated"
+        " until the intervals are narrow enough.",
+        "The figures 'grid' and 'concurrent' are not in the paper, which gives their results in one sentence each.",
         "The quick version measures all runs from time 500 to 3000.",
         "Ratios are means of the ratios of runs with equal seeds, which have equal times between requests, times"
         " inside and groups.",

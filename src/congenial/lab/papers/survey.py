@@ -84,19 +84,19 @@ PERMISSIONS = table(
         row("Ricart-Agrawala", "ricart-agrawala", "2*(N-1)", "2*(n-1)", "2*(n-1)"),
         row("Carvalho-Roucairol", "carvalho-roucairol", "0 to 2*(N-1)", "0", "2*(n-1)"),
         row("Raynal, as modified", "raynal-primes-mended", "(N-1)^2; 2*(N-1)^2 as published", "0", "(n-1)**2",
-            reason="N-1 messages to say that one wants to enter come on top, or the turn could never rest: N(N-1) if it"
-            " has to go all the way (see the errata)", requests=2),
+            reason="N-1 messages that announce a request come on top, or the turn could never rest: N(N-1) if it has to"
+            " go all the way (see the errata)", requests=2),
         row("Maekawa", "maekawa quorums=plane", "3*sqrt(N) to 5*sqrt(N)", "3*(q-1)", "5*sqrt(n)"),
         row("Sanders, everybody asked", "sanders structure=ricart-agrawala", "|I-{i}| + 2|R-{i}|",
             "i + 2*r", "i + 2*r"),
         row("Sanders, Maekawa's sets", "sanders structure=maekawa", "|I-{i}| + 2|R-{i}|", "i + 2*r", "i + 2*r",
-            reason="so where nobody competes; else members inquire, and locks are given back and sent again, as with"
+            reason="so without competition; otherwise members inquire, and locks are given back and sent again, as with"
             " Maekawa"),
         growing("Agrawal-El Abbadi", "agrawal-el-abbadi", "O(log N)", "log2(n)"),
         row("Singhal (dynamic)", "singhal-dynamic", "(N-1) to 3*(N-1)/2", "0", "3*(n-1)/2",
             {"light": "n-1", "heavy": "3*(n-1)/2"},
-            reason="so under light load; but those who ask in turn have given everybody their permission in between,"
-            " and must ask everybody (see the errata)"),
+            reason="so under light load; but processes that ask in turn have given all others their permission in"
+            " between, and must ask all of them (see the errata)"),
     ),
 )  # fmt: skip
 
@@ -108,13 +108,13 @@ SEVERAL = table(
         row("Raymond", "raymond-k k=3", "2*(N-1)", "0", "2*(n-1)"),
         row("Srimani-Reddy", "srimani-reddy k=3", "0 or N+K-1", "0", "n+k-1"),
         row("Kakugawa et al.", "kakugawa k=3", "3*s to 5*s", "3*(q_min-1)", "5*q",
-            reason="so under light load; else who has lost at one quorum asks others, up to everybody, or fewer than K"
-            " would keep it out (see the errata)"),
+            reason="so under light load; otherwise a process that has lost at one quorum asks others, up to all"
+            " processes, or fewer than K would keep it out (see the errata)"),
     ),
 )  # fmt: skip
 
-# What is drawn: those whose messages go along paths, to quorums, to everybody, and in Raynal's case to everybody at
-# every step of the turn around the ring. The first two groups are sparing enough for 10,000 processes.
+# The curves, by where an algorithm sends messages: along paths, to quorums, to all processes, and in Raynal's case to
+# all processes at every step of the turn around the ring. The first two groups send few enough for 10,000 processes.
 PATHS = ("neilsen-mizuno tree=star", "naimi-trehel", "raymond-tree tree=random")
 QUORUMS = ("agrawal-el-abbadi", "maekawa quorums=grid", "sanders structure=maekawa:grid", "kakugawa k=3")
 AGREEMENTS = ("mizuno-neilsen-rao agreement=grid",)
@@ -125,7 +125,7 @@ EVERYBODY = (
 )  # fmt: skip
 RING = ("raynal-primes-mended",)
 
-# Who remembers who has asked needs some requests to get going, which do not count.
+# Algorithms that remember earlier requests need some to get going; these do not count.
 SETTLED: dict[str, Value] = {"warmup": 1e8, "until": 2e8}
 RINGS = (7, 15, 31)
 SMALL = (7, 31, 100)
@@ -164,22 +164,22 @@ SURVEY = Paper(
     exhibits=(TOKENS, PERMISSIONS, SEVERAL, SCALING),
     claims=(),
     assumptions=(
-        "A message counts when it is sent; what a process tells itself does not. So 3 sqrt(N), for quorums of about"
+        "A message counts when it is sent; a message to oneself does not count. So 3 sqrt(N), for quorums of about"
         " sqrt(N) members, is taken as 3(q-1) for quorums of q members of which one is the process itself.",
-        "A token that rests with its holder lets it in for nothing, as the survey says; so the least that a token"
+        "A token that rests with its holder admits it without messages, as the survey says; so the least that a token"
         " algorithm can cost is 0, whatever the table says. Where the table gives a single number for a token algorithm"
-        " that is not called a bound, the mean under heavy load has to come within a tenth of it.",
+        " that is not called a bound, the mean under heavy load has to be within a tenth of it.",
         "L*N + (N-1) messages are for L entries of a process (section 4.1), which is N + (N-1)/L for one. Our version"
-        " of Mishra and Srimani's algorithm has unbounded numbers, and is held to N.",
+        " of Mishra and Srimani's algorithm has unbounded numbers, so its bound is N.",
         "Costs are those of whole runs: messages sent, divided by entries. Least and most are over the runs at all"
         " loads.",
         "'avg log N' and 'O(log N)' are claims about growth: from 31 to 1023 processes the mean under light load may"
         " grow as the logarithm does, and a quarter more.",
         "Table 3: K is 3.",
-        "Raynal's numbers grow with every step of the turn, which makes long runs slow: at most 2 requests of each"
-        " process in table 2, and at most 31 processes in the figure.",
-        "In the figure, heavy load ends at 1000 processes, and at 307 where quorums are asked: queues of thousands of"
-        " requests make slow runs. Those that ask everybody end at 100, and Mizuno, Neilsen and Rao's, whose vectors"
-        " have a place for everybody, at 3001.",
+        "Raynal's numbers grow with every step of the turn, which makes long runs slow. So each process makes at most"
+        " 2 requests in table 2, and the figure has at most 31 processes.",
+        "In the figure, heavy load ends at 1000 processes, and at 307 for quorum algorithms: queues of thousands of"
+        " requests make runs slow. Algorithms that ask all processes end at 100; that of Mizuno, Neilsen and Rao, whose"
+        " vectors have an entry for every process, ends at 3001.",
     ),
 )

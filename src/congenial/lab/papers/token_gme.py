@@ -1,4 +1,4 @@
-"""The experiments of Mittal & Mohan 2007, section 4: TokenGME against RA2, and its two ways to choose a session."""
+"""The experiments of Mittal & Mohan 2007, section 4: TokenGME against RA2, and priorities against FIFO."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ THROUGHPUT = "throughput"
 BITS_PER_UNIT = 100_000
 BITS_PER_INTEGER = 32
 
-# section 4: what is fixed where it is not varied
+# section 4: the parameters, where they are not varied
 USUAL: dict[str, Value] = {
     "nodes": 100,
     "groups": 50,
@@ -84,17 +84,17 @@ AGAINST_RA2 = (*BUT_FOR_PROCESSES, "6f")
 
 SIZE_REASON = (
     "our RA2, rebuilt without the text of the original, puts its vector on replies only, about one message in seven"
-    " here; compression is not the cause, whole vectors are hardly larger. That the original puts it on more messages"
+    " here; compression is not the cause: whole vectors are hardly larger. That the original puts it on more messages"
     " is a guess"
 )
 
 # A number is reproduced within a fifth of the change it claims, 'around' and 'about' included: 'as much as 50%' is a
 # ratio of 0.4 to 0.6. Sizes, which are claimed as ratios: within a quarter, or as far as the paper's rounding goes.
 CLAIMS = (
-    Claim("messages are about 20 times smaller, whatever is varied but the processes", "4.1", "around 0.05",
+    Claim("messages are about 20 times smaller, whatever is varied except the processes", "4.1", "around 0.05",
           Everywhere(BUT_FOR_PROCESSES, SIZE, 0.0375, 0.0625), reason=SIZE_REASON),
     Claim("with 5 processes messages are larger", "4.1, fig. 6(f)", "2.22", At(("6f",), SIZE, 5, 1.665, 2.775),
-          reason="no reason found; what the paper counts as the size of a message is not said"),
+          reason="no reason found; the paper does not say what it counts as the size of a message"),
     Claim("with 500 processes messages are 100 times smaller", "4.1, fig. 6(f)", "0.01",
           At(("6f",), SIZE, 500, 0.005, 0.015), reason=SIZE_REASON),
     Claim("waiting is shorter by as much as 50%", "4.1", "0.5", Extreme(AGAINST_RA2, WAITING, 0.4, 0.6)),
@@ -122,8 +122,8 @@ CLAIMS = (
           Everywhere(AGAINST_RA2, THROUGHPUT, 1.0, float("inf"), but=(("6a", 2),))),
     Claim("slightly fewer messages, except where the time between requests varies", "4.1", "slightly below 1",
           Everywhere(("6a", "6c", "6d", "6e", "6f"), MESSAGES, 0.85, 1.0),
-          reason="with 2 groups our RA2 comes near its bound of 3(n-1) messages, as most enter as followers, who"
-          " release to everybody; the other points are not explained"),
+          reason="with 2 groups our RA2 comes near its bound of 3(n-1) messages, as most processes enter as"
+          " followers, which send their releases to all others; the other points are not explained"),
     Claim("fewer messages, by as much as 45%, with long times between requests", "4.1, fig. 6(b)", "0.55",
           Extreme(("6b",), MESSAGES, 0.46, 0.64)),
     Claim("priority waits less than FIFO, by as much as 24%, with more processes", "4.2, fig. 7(a)", "0.76",
@@ -148,12 +148,12 @@ TOKEN_GME = Paper(
     assumptions=(
         "The channels' bandwidth of 100 Kb per unit of time is 3125 integers of 32 bits per unit.",
         "Message size is the mean number of integers in a message; headers (sender, kind of message) are not counted.",
-        "Which values a figure takes within the range its caption gives is not said; the ends of the range are ours.",
-        "Every process makes 500 requests, as in the paper, and a run ends when all are served; but the runs of figure"
+        "The paper gives only the range of a figure's values; the values within that range are our choice.",
+        "Every process makes 500 requests, as in the paper, and a run ends when all are served. But the runs of figure"
         " 6(f) with more than 200 processes, which would take too long with RA2, are measured from time 5000 to 55000."
-        " That leaves out the end of a run, when one process after the other has made its last request, and which"
-        " takes some per cent off the throughput of whole runs.",
-        "What happens before time 1000 is not measured.",
+        " That leaves out the end of a run, when one process after the other has made its last request. In whole runs"
+        " this end lowers the throughput by some per cent.",
+        "Nothing is measured before time 1000.",
         "The quick version measures all runs from time 2000 to 20000.",
         "Ratios are means of the ratios of runs with equal seeds, which have equal times between requests, times"
         " inside and groups.",

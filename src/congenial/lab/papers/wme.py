@@ -17,7 +17,7 @@ EXPONENTS = {"0": 0, "O(N)": 1, "O(N^2)": 2}
 
 @dataclass(frozen=True)
 class InSteps(Criterion):
-    """An action takes so many steps, and messages that grow as printed."""
+    """An action takes this many steps, and its messages grow as printed."""
 
     algorithm: str
     action: str
@@ -76,11 +76,11 @@ WME = Paper(
     ),
     claims=(),
     assumptions=(
-        "Nice runs: nobody is suspected, and one process at a time wants something. It is not the one that has the"
-        " token at first, nor the one that speaks first in a consensus, which needs a step less.",
-        "Where the paper prints two values, as 0/2 steps and 0/O(N) messages, there is a line for each.",
+        "Nice runs: no process is suspected, and only one at a time asks for something. It is not the process that has"
+        " the token at first, nor the one that speaks first in a consensus, which needs a step less.",
+        "Where the paper prints two values, such as 0/2 steps and 0/O(N) messages, there is a line for each.",
         "Steps are rounds: all messages of one arrive before any of the next. An operation takes until all replicas"
         " have executed it; in WME-2 its issuer, which counts the acknowledgements, is answered a step earlier.",
-        "[16] is known to us by what section 5 says of it: a broadcast of what is wanted, then a consensus.",
+        "We know [16] only from section 5, which describes it: a broadcast of the request, then a consensus.",
     ),
 )
