@@ -34,8 +34,9 @@ from congenial.kernel.node import Node
 from congenial.kernel.out import Outbox
 from congenial.kernel.state import copy_of, durable_state, node_from, restore_durable, state_of
 from congenial.kernel.trace import SEND, Event, message_event
-from congenial.net.codec import Data, FrameReader, Vocabulary, encode_frame, message_kinds
+from congenial.net.codec import Vocabulary, message_kinds
 from congenial.net.errors import ProtocolError
+from congenial.net.wire import Data, FrameReader, encode_frame
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
 from congenial.systems.system import System
@@ -214,7 +215,7 @@ class Careless(TaggedRicartAgrawala):
 def test_messages_in_messages_travel(message: Message) -> None:
     vocabulary = Vocabulary(TaggedRicartAgrawala)
     raw = encode_frame(Data(1, 2, "lock", vocabulary.encode(message)))
-    (frame,) = FrameReader(vocabulary).feed(raw)
+    (frame,) = FrameReader(vocabulary.decode_frame).feed(raw)
     assert isinstance(frame, Data)
     assert vocabulary.message(frame.body) == message
     assert sum(form.sent for form in vocabulary.forms.values()) == 1

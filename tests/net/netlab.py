@@ -55,20 +55,13 @@ async def clusters(n: int, ready: bool = True, **settings: Any) -> AsyncIterator
 async def crash(member: Cluster) -> None:
     """End a member as `kill -9` would, as far as that can be done in one process: nobody is told, nothing is saved."""
     host = member._host
-    host.closing = True
-    host.serving = False
-    for task in host.tasks:
-        task.cancel()
-    await asyncio.gather(*host.tasks, return_exceptions=True)
-    if host.server is not None:
-        host.server.close()
-    for connection in list(host.connections):
-        connection.abort()
-    for door in host.all_doors():
-        door.stop_timers()
+    host.turn.silent = True
+    host.membership.fall_silent()
+    await asyncio.gather(*host.membership.tasks, return_exceptions=True)
+    for entrance in host.locks.entrances():
+        entrance.stop()
     if isinstance(host.storage, DirectoryStorage):
         os.close(host.storage.file)
-    host.flush = lambda: None  # type: ignore[method-assign]
     await asyncio.sleep(0.01)
 
 

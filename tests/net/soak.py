@@ -123,10 +123,10 @@ async def soak(seconds: float, nodes: int, tasks: int, locks: int, witness: Path
                         pass
                 for held in [await member.semaphore("semaphore", K, timeout=20).acquire() for _ in range(K)]:
                     held.release()
-                assert all(not door.queue and not door.inside for door in member._host.all_doors())
+                assert all(not door.queue and not door.inside for door in member._host.locks.entrances())
             verdict = await reporter.verdict()
         tally.violations = len(verdict["violations"])
-        tally.resent = sum([link.resent for member in members for link in member._host.links])
+        tally.resent = sum([link.resent for member in members for link in member._host.membership.links])
         assert all(scene["inside"] == 0 for scene in verdict["scenes"].values())
         assert sum([scene["entries"] for scene in verdict["scenes"].values()]) >= tally.entries
     gc.collect()

@@ -14,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from congenial.algorithms.group.token_gme import Request
-from congenial.kernel.message import Message
-from congenial.net.codec import (
+from congenial.kernel.message import Message, field_types
+from congenial.net.codec import Vocabulary, message_kinds
+from congenial.net.errors import ProtocolError
+from congenial.net.wire import (
     HEADER,
     LONGEST_FRAME,
     VERSION,
@@ -25,12 +27,8 @@ from congenial.net.codec import (
     Frame,
     FrameReader,
     Hello,
-    Vocabulary,
     encode_frame,
-    field_types,
-    message_kinds,
 )
-from congenial.net.errors import ProtocolError
 from congenial.systems.catalogue import ALGORITHMS
 
 VOCABULARIES = {name: Vocabulary(algorithm) for name, algorithm in ALGORITHMS.items()}
@@ -73,7 +71,7 @@ def test_every_message_of_every_algorithm_comes_back_equal(
 ) -> None:
     message = data.draw(values_of(kind))
     vocabulary = VOCABULARIES[algorithm]
-    (frame,) = FrameReader(vocabulary).feed(encode_frame(Data(1, 2, "lock", vocabulary.encode(message))))
+    (frame,) = FrameReader(vocabulary.decode_frame).feed(encode_frame(Data(1, 2, "lock", vocabulary.encode(message))))
     assert isinstance(frame, Data)
     again = vocabulary.message(frame.body)
     assert type(again) is kind
@@ -122,7 +120,7 @@ FRAMES = [
 def test_a_stream_may_be_cut_anywhere(cuts: list[int]) -> None:
     stream = b"".join([encode_frame(frame) for frame in FRAMES * 2])
     edges = sorted({min(cut, len(stream)) for cut in cuts} | {0, len(stream)})
-    reader = FrameReader(TOKEN_GME)
+    reader = FrameReader(TOKEN_GME.decode_frame)
     got: list[Frame] = []
     for start, stop in pairwise(edges):
         got += list(reader.feed(stream[start:stop]))
@@ -136,7 +134,7 @@ def test_a_stream_may_be_cut_anywhere(cuts: list[int]) -> None:
 def test_any_stream_gives_frames_or_is_refused(raw: bytes) -> None:
     for stream in (raw, bytes([VERSION, 0, 0, len(raw)]) + raw):
         try:
-            assert all(isinstance(frame, Frame) for frame in FrameReader(TOKEN_GME).feed(stream))
+            assert all(isinstance(frame, Frame) for frame in FrameReader(TOKEN_GME.decode_frame).feed(stream))
         except ProtocolError:
             pass
 
@@ -147,21 +145,23 @@ def test_a_flipped_byte_is_a_frame_or_refused(which: int, at: int, byte: int) ->
     raw = bytearray(encode_frame(FRAMES[which]))
     raw[at % len(raw)] = byte
     try:
-        assert all(isinstance(frame, Frame) for frame in FrameReader(TOKEN_GME).feed(bytes(raw)))
+        assert all(isinstance(frame, Frame) for frame in FrameReader(TOKEN_GME.decode_frame).feed(bytes(raw)))
     except ProtocolError:
         pass
 
 
 def test_other_versions_and_long_frames_are_refused() -> None:
     with pytest.raises(ProtocolError, match=f"version {VERSION + 1}"):
-        list(FrameReader(TOKEN_GME).feed(struct.pack(">I", VERSION + 1 << 24)))
+        list(FrameReader(TOKEN_GME.decode_frame).feed(struct.pack(">I", VERSION + 1 << 24)))
     with pytest.raises(ProtocolError, match="too long"):
-        list(FrameReader(TOKEN_GME).feed(struct.pack(">I", VERSION << 24 | 100_000)))  # before it has said who it is
-    reader = FrameReader(TOKEN_GME)
+        list(
+            FrameReader(TOKEN_GME.decode_frame).feed(struct.pack(">I", VERSION << 24 | 100_000))
+        )  # before it has said who it is
+    reader = FrameReader(TOKEN_GME.decode_frame)
     reader.longest = LONGEST_FRAME
     assert list(reader.feed(struct.pack(">I", VERSION << 24 | 100_000))) == []
     with pytest.raises(ProtocolError, match="too long"):
-        list(FrameReader(TOKEN_GME).feed(struct.pack(">I", VERSION << 24 | LONGEST_FRAME + 1)))
+        list(FrameReader(TOKEN_GME.decode_frame).feed(struct.pack(">I", VERSION << 24 | LONGEST_FRAME + 1)))
     with pytest.raises(ProtocolError, match="too long to send"):
         encode_frame(Bye("x" * (LONGEST_FRAME + 1), False))
 

@@ -103,7 +103,7 @@ class Firm:
             task.cancel()
         guard = self.guard(member.name)
         guard.history = None
-        self.history.append(Event(member._host.now(), tr.CRASH, guard.node.me))
+        self.history.append(Event(member._host.membership.now(), tr.CRASH, guard.node.me))
         await crash(member)
         del self.ledgers[member.name]
 
@@ -258,7 +258,7 @@ def test_who_was_started_again_is_refused_and_done_without(remembers: bool, tmp_
             await firm.issue(section, "ann", 5)
             await firm.kill(members.pop(), [])
         members.append(await Cluster("c", config).start())
-        with pytest.raises(ConfigError, match="'c' was started again, and its replica of 'ledger' is gone"):
+        with pytest.raises(ConfigError, match="'c' was restarted, and its replica of 'ledger' is gone"):
             await members[2].guarded("ledger", Ledger(), timeout=10).acquire()  # without memory it is told by others
         await members[2].ready()
         with pytest.raises(ConfigError, match="until the whole cluster is restarted"):
@@ -298,14 +298,14 @@ def test_who_names_it_late_has_missed_nothing() -> None:
             for k in range(40):
                 async with firm.ledgers["ab"[k % 2]] as section:
                     await firm.issue(section, "ann", 1)
-            assert members[2]._host.unclaimed.messages[guarded_key(name)]
+            assert members[2]._host.locks.unclaimed.messages[guarded_key(name)]
             firm.ledgers["c"] = members[2].guarded(name, Ledger())
             assert firm.lines("c") == firm.lines("a")
             firm.guard("c").history = firm.history
             async with firm.ledgers["c"] as section:
                 assert await firm.issue(section, "ann", 1) == 41
             await until(lambda: firm.lines("c") == firm.lines("b"))
-            assert members[2]._host.unclaimed.messages == {}
+            assert members[2]._host.locks.unclaimed.messages == {}
 
     run(story())
 
@@ -362,13 +362,13 @@ def test_who_is_away_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
             for name in "ab" * 20:
                 async with firm.ledgers[name] as section:
                     await firm.issue(section, "ann", 1)
-            host = members[0]._host
-            kept = [len(link.kept) for link in host.links]
+            links = members[0]._host.membership.links
+            kept = [len(link.unacknowledged) for link in links]
             assert firm.guard("a").barred == {2}
             async with firm.ledgers["a"] as section:
                 for _ in range(20):
                     await firm.issue(section, "ann", 1)
-            assert [len(link.kept) for link in host.links][1] == kept[1]
+            assert [len(link.unacknowledged) for link in links][1] == kept[1]
             cables[2].down = False
             await until(lambda: firm.guard("c").error is not None)
             with pytest.raises(ClusterDegraded, match=r"too far behind: '[ab]' has given it up"):

@@ -15,6 +15,7 @@ from congenial.net.config import ClusterConfig
 from congenial.net.host import Host
 from congenial.net.link import FULL, Link
 from congenial.net.locks import Cluster
+from congenial.net.wire import Data
 
 CUTS = 2000
 IMPATIENT = replace(QUICK, reconnect=0.0002, reconnect_most=0.001)
@@ -23,10 +24,14 @@ IMPATIENT = replace(QUICK, reconnect=0.0002, reconnect_most=0.001)
 class Recorder(Host):
     """Writes down what is delivered instead of giving it to a node."""
 
-    got: list[int]
+    def __init__(self, name: str, config: ClusterConfig) -> None:
+        super().__init__(name, config)
+        self.got: list[int] = []
+        self.link = self.membership.links[0]
+        self.membership.handlers[Data] = self.deliver
 
-    def deliver(self, link: Link, key: str, body: Any) -> None:
-        message = self.vocabulary.message(body)
+    def deliver(self, link: Link, data: Data[Any]) -> None:
+        message = self.vocabulary.message(data.body)
         assert isinstance(message, Request)
         self.got.append(message.number)
 
@@ -38,30 +43,29 @@ async def talk_through_cuts(cuts: int) -> None:
     config = ClusterConfig({"a": address_of(ends[0]), "b": cable.address}, timing=IMPATIENT)
     hosts = [Recorder(name, config) for name in "ab"]
     for host, end in zip(hosts, ends, strict=True):
-        host.got = []
         await host.start(end)
-    await asyncio.wait_for(asyncio.gather(*[host.opened.wait() for host in hosts]), 10)
+    await asyncio.wait_for(asyncio.gather(*[host.membership.opened.wait() for host in hosts]), 10)
     cable.longest = 1500
     cable.cut()
     rng = random.Random(1)
     sent = [0, 0]
     while cable.cuts < cuts:
         for at, host in enumerate(hosts):
-            if host.links[0].sent - host.links[0].acked < 300:  # what is kept is sent again after every cut
-                for _ in range(rng.randint(0, 30)):
-                    sent[at] += 1
-                    padding = (7,) * rng.choice([0, 0, 0, 40, 500])
-                    host.links[0].send("lock", host.vocabulary.encode(Request(sent[at], padding)))
-                host.flush()
+            if host.link.sent - host.link.acked < 300:  # what is kept is sent again after every cut
+                with host.turn:
+                    for _ in range(rng.randint(0, 30)):
+                        sent[at] += 1
+                        padding = (7,) * rng.choice([0, 0, 0, 40, 500])
+                        host.link.send("lock", host.vocabulary.encode(Request(sent[at], padding)))
         await asyncio.sleep(0.0005)
     cable.longest = 0
     deadline = asyncio.get_running_loop().time() + 20
-    while any(host.links[0].kept for host in hosts) and asyncio.get_running_loop().time() < deadline:
+    while any(host.link.unacknowledged for host in hosts) and asyncio.get_running_loop().time() < deadline:
         await asyncio.sleep(0.02)
     assert hosts[1].got == list(range(1, sent[0] + 1))
     assert hosts[0].got == list(range(1, sent[1] + 1))
-    assert hosts[0].links[0].resent > cuts  # there was something to repair
-    assert hosts[0].links[0].connections > cuts // 2
+    assert hosts[0].link.resent > cuts  # there was something to repair
+    assert hosts[0].link.connections > cuts // 2
     for host in hosts:
         await host.close()
     await cable.close()
@@ -105,7 +109,7 @@ def test_a_slow_link_is_only_slow() -> None:
                 start = asyncio.get_running_loop().time()
                 async with member.mutex("x", timeout=10):
                     assert asyncio.get_running_loop().time() - start >= 0.1  # the request's way and the token's
-            assert not [link for member in members for link in member._host.links if link.away]
+            assert not [link for member in members for link in member._host.membership.links if link.away]
 
     asyncio.run(story())
 
@@ -114,7 +118,7 @@ def test_a_full_link_holds_back_new_work_until_it_drains() -> None:
     async def story() -> None:
         patient = replace(QUICK, suspect_after=20.0, heartbeat=0.05)
         async with cabled_clusters(2, algorithm="ricart-agrawala", timing=patient) as (members, cables):
-            host = members[0]._host
+            host = members[0]._host.membership
             cables[1].down = True
             cables[1].cut()
             await asyncio.sleep(0.05)
@@ -136,7 +140,7 @@ def test_a_peer_that_was_only_slow_is_given_more_time() -> None:
     async def story() -> None:
         brief = replace(QUICK, suspect_after=0.25, heartbeat=0.05)
         async with cabled_clusters(2, algorithm="ricart-agrawala", timing=brief) as (members, cables):
-            link = members[0]._host.links[0]
+            link = members[0]._host.membership.links[0]
             allowed = []
             for _ in range(2):
                 allowed.append(link.patience.allowed)
@@ -155,7 +159,7 @@ def test_a_peer_that_was_only_slow_is_given_more_time() -> None:
 def test_a_peer_that_left_was_not_misjudged() -> None:
     async def story() -> None:
         async with cabled_clusters(2, algorithm="ricart-agrawala", timing=QUICK) as (members, _):
-            link = members[0]._host.links[0]
+            link = members[0]._host.membership.links[0]
             await members[1].close()
             await until(lambda: link.away)
             assert not link.misjudged

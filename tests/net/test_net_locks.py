@@ -22,7 +22,7 @@ def run(story: Coroutine[Any, Any, None]) -> None:
 
 def quiet(members: list[Cluster]) -> bool:
     """Nobody holds, waits, or has a request under way."""
-    return all(door.idle for member in members for door in member._host.all_doors())
+    return all(door.idle for member in members for door in member._host.locks.entrances())
 
 
 async def until(condition: Any, seconds: float = 10.0) -> None:
@@ -61,7 +61,7 @@ def test_holders_of_one_group_are_inside_together_and_others_wait() -> None:
             seven = [await member.group("jukebox", "disc-7").acquire() for member in members * 2]
             assert {held.group for held in seven} == {"disc-7"}
             assert len({held.fence for held in seven}) == 1
-            with pytest.raises(LockTimeout, match=r"'jukebox' was not to be had in 0.1 s"):
+            with pytest.raises(LockTimeout, match=r"'jukebox' could not be acquired within 0.1 s"):
                 await members[0].group("jukebox", "disc-8", timeout=0.1).acquire()
             eight = asyncio.create_task(members[1].group("jukebox", "disc-8").acquire())
             for held in seven:
@@ -406,6 +406,6 @@ def test_leaving_leaves_nothing_running() -> None:
         with pytest.raises(ClusterDegraded, match="has left"):
             await members[0].mutex("x").acquire()
         assert asyncio.all_tasks() == before
-        assert not [member for member in members if member._host.connections]
+        assert not [member for member in members if member._host.membership.connections]
 
     run(story())

@@ -99,7 +99,7 @@ def test_a_node_that_is_started_again_is_refused_by_name(caplog: pytest.LogCaptu
             await members[1].close()
             again = Cluster("b", ClusterConfig(config.nodes, timing=QUICK, algorithm="token-gme"))
             await again.start()
-            with pytest.raises(ClusterDegraded, match="started again without its state"):
+            with pytest.raises(ClusterDegraded, match="restarted without its state"):
                 await again.ready(1.0)
             assert not again.status()["open"]
             await again.close()
@@ -110,7 +110,7 @@ def test_a_node_that_is_started_again_is_refused_by_name(caplog: pytest.LogCaptu
 
     with caplog.at_level(logging.WARNING, "congenial.net"):
         asyncio.run(story())
-    assert "started again without its state" in caplog.text
+    assert "restarted without its state" in caplog.text
 
 
 def test_a_cluster_that_does_not_gather_says_who_is_missing() -> None:

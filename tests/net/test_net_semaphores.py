@@ -27,7 +27,7 @@ async def until(condition: Any, seconds: float = 10.0) -> None:
 
 
 def quiet(members: list[Cluster]) -> bool:
-    return all(hall.idle for member in members for hall in member._host.halls.values())
+    return all(hall.idle for member in members for hall in member._host.locks.halls.values())
 
 
 def sent(members: list[Cluster]) -> int:
@@ -90,7 +90,7 @@ def test_where_a_token_rests_nobody_is_asked() -> None:
             before = sent(members)
             for _ in range(50):
                 async with members[0].semaphore("gpus", 2) as held:
-                    assert held.fence == members[1]._host.fence_base  # of epoch 0
+                    assert held.fence == members[1]._host.membership.fence_base  # of epoch 0
             held_now = await members[0].try_semaphore("gpus", 2)
             assert held_now is not None
             held_now.release()
@@ -169,7 +169,7 @@ def test_who_comes_later_with_another_number_is_told_at_once() -> None:
     async def story() -> None:
         async with clusters(2) as members:
             async with members[0].semaphore("gpus", 3):
-                await until(lambda: members[1]._host.told_k)
+                await until(lambda: members[1]._host.locks.announced)
                 with pytest.raises(ConfigError, match="'gpus' lets in 4 at a time here, and 3 at 'a': everyone must"):
                     members[1].semaphore("gpus", 4)
             async with members[1].semaphore("gpus", 3):
@@ -184,8 +184,8 @@ def test_those_who_wait_are_told_and_those_inside_have_lost_it() -> None:
             locks = [members[0].semaphore("gpus", 1), members[1].semaphore("gpus", 2), members[2].semaphore("gpus", 2)]
             with pytest.raises(ConfigError, match="everyone must give the same number"):
                 await asyncio.gather(*[lock.acquire() for lock in locks * 2])
-            await until(lambda: all(member._host.halls for member in members))
-            await until(lambda: members[0]._host.halls["\1gpus"].error is not None)
+            await until(lambda: all(member._host.locks.halls for member in members))
+            await until(lambda: members[0]._host.locks.halls["\1gpus"].error is not None)
             for lock in locks[:2]:
                 with pytest.raises(ConfigError, match="at a time here, and"):
                     await lock.acquire()
@@ -215,7 +215,7 @@ def test_with_the_tokens_that_are_left_work_goes_on_while_a_member_is_away() -> 
             cables[2].down = True
             cables[2].cut()  # c is called by a and b
             await until(lambda: members[0].status()["links"]["c"]["state"] == "away")
-            with pytest.raises(ClusterDegraded, match="'gpus' cannot be had now: 'c' is away"):
+            with pytest.raises(ClusterDegraded, match="'gpus' cannot be acquired now: 'c' is away"):
                 await members[1].semaphore("gpus", 2).acquire()
             ours.release()
             for member in members[:2]:

@@ -19,6 +19,7 @@ from congenial.net import host as host_module
 from congenial.net.config import ClusterConfig
 from congenial.net.errors import ClusterDegraded
 from congenial.net.host import Host
+from congenial.net.link import Link
 from congenial.net.locks import Cluster
 from congenial.net.storage import LEAST_GARBAGE, NAME, DirectoryStorage, Storage
 
@@ -76,9 +77,9 @@ def test_durable_state_comes_back_and_timers_and_suspicion_reach_the_node(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order: list[str] = []
-    save, send = DirectoryStorage.save, host_module.Link.send
+    save, send = DirectoryStorage.save, Link.send
     monkeypatch.setattr(DirectoryStorage, "save", lambda *a: (order.append(f"save {a[1]}"), save(*a))[1])
-    monkeypatch.setattr(host_module.Link, "send", lambda *a: (order.append("send"), send(*a))[1])
+    monkeypatch.setattr(Link, "send", lambda *a: (order.append("send"), send(*a))[1])
 
     async def life(expected: int) -> None:
         ends = [listener(), listener()]
@@ -95,11 +96,11 @@ def test_durable_state_comes_back_and_timers_and_suspicion_reach_the_node(
         order.clear()
         async with members[0].mutex("x"):
             assert order == ["save lock x", "send"]
-        node: Any = members[0]._host.doors["x"].node
+        node: Any = members[0]._host.locks.doors["x"].node
         assert node.count == expected
         assert node.recovered == (expected > 1)
         await asyncio.sleep(0.1)
-        other: Any = members[1]._host.doors["x"].node
+        other: Any = members[1]._host.locks.doors["x"].node
         assert other.heard == [expected, -1]
         await members[1].close()
         await asyncio.sleep(0.05)
@@ -114,7 +115,7 @@ def test_incarnations_are_remembered(tmp_path: Path) -> None:
     async def incarnation() -> int:
         host = Host("a", ClusterConfig({"a": "127.0.0.1:7101"}, state=str(tmp_path)))
         host.storage.close()
-        return host.incarnation
+        return host.membership.incarnation
 
     storage = DirectoryStorage(tmp_path)
     storage.save("incarnation", 1 << 61)  # the clock was far ahead, once
@@ -203,7 +204,7 @@ def test_a_node_that_cannot_save_falls_silent(tmp_path: Path, monkeypatch: pytes
         async with clusters(3, algorithm=COUNTER, state="unused") as members:
             lock = members[0].mutex("x")
             for member in members:
-                member._host.doors.get("x")
+                member._host.locks.doors.get("x")
 
             def fail() -> None:
                 raise OSError(28, "No space left on device")
@@ -213,7 +214,7 @@ def test_a_node_that_cannot_save_falls_silent(tmp_path: Path, monkeypatch: pytes
             with pytest.raises(OSError, match="No space left"):
                 await lock.acquire()
             await asyncio.sleep(0.1)
-            assert "x" not in heard.doors, "nothing was promised"
+            assert "x" not in heard.locks.doors, "nothing was promised"
             with pytest.raises(ClusterDegraded, match="cannot save its state: No space left"):
                 await members[0].mutex("x").acquire()
 

@@ -12,7 +12,9 @@ import pytest
 from netlab import clusters
 
 from congenial.kernel.state import state_of
-from congenial.net.codec import (
+from congenial.net.config import address
+from congenial.net.locks import Cluster
+from congenial.net.wire import (
     VERSION,
     Ack,
     Data,
@@ -24,8 +26,6 @@ from congenial.net.codec import (
     View,
     encode_frame,
 )
-from congenial.net.config import address
-from congenial.net.locks import Cluster
 
 REQUEST = msgspec.Raw(msgspec.msgpack.encode([4, 1, [7]]))  # of token-gme
 
@@ -33,10 +33,10 @@ REQUEST = msgspec.Raw(msgspec.msgpack.encode([4, 1, [7]]))  # of token-gme
 def picture(member: Cluster) -> Any:
     """All that a peer could change."""
     host = member._host
-    nodes: dict[str, Any] = {key: state_of(door.node) for key, door in host.doors.items()}
-    nodes |= {key: [state_of(node) for node in hall.nodes] for key, hall in host.halls.items()}
-    links = [(link.sent, link.received, link.acked, link.away) for link in host.links]
-    return nodes, links, host.roster.view, host.roster.open
+    nodes: dict[str, Any] = {key: state_of(door.node) for key, door in host.locks.doors.items()}
+    nodes |= {key: [state_of(node) for node in hall.nodes] for key, hall in host.locks.halls.items()}
+    links = [(link.sent, link.received, link.acked, link.away) for link in host.membership.links]
+    return nodes, links, host.membership.roster.view, host.membership.roster.open
 
 
 async def call(member: Cluster, raw: bytes) -> list[Frame]:
@@ -45,7 +45,7 @@ async def call(member: Cluster, raw: bytes) -> list[Frame]:
     writer.write(raw)
     answer = await asyncio.wait_for(reader.read(), 10)
     writer.close()
-    return FrameReader(member._host.vocabulary).feed(answer)
+    return FrameReader(member._host.vocabulary.decode_frame).feed(answer)
 
 
 def hello(member: Cluster, **changes: Any) -> Hello:
@@ -146,7 +146,7 @@ def test_a_member_that_talks_nonsense_is_cut_off_and_nothing_changes(
 
     async def story() -> None:
         async with clusters(2, algorithm="token-gme", semaphores="srimani-reddy") as members:
-            sender = members[0]._host.links[0].connection
+            sender = members[0]._host.membership.links[0].connection
             assert sender is not None
             before = picture(members[1])
             with caplog.at_level(logging.WARNING, "congenial.net"):
@@ -164,7 +164,7 @@ def test_a_member_that_talks_nonsense_is_cut_off_and_nothing_changes(
 
 
 def test_who_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("congenial.net.link.HANDSHAKE", 0.2)
+    monkeypatch.setattr("congenial.net.connection.HANDSHAKE", 0.2)
 
     async def story() -> None:
         async with clusters(2) as members:

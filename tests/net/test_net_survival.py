@@ -211,8 +211,8 @@ def test_who_has_forgotten_is_reminded(tmp_path: Path) -> None:
                 await made.kill("c")
             await made.start("b", "c")
             await until(lambda: made.past("c") == "recovered")
-            assert {"x", "z"} <= set(made.up["c"]._host.doors)
-            assert set(made.up["c"]._host.halls) == {"\1gpus"}
+            assert {"x", "z"} <= set(made.up["c"]._host.locks.doors)
+            assert set(made.up["c"]._host.locks.halls) == {"\1gpus"}
             for name in ("x", "y"):
                 async with made.up["c"].mutex(name, timeout=10):
                     pass
@@ -254,7 +254,7 @@ def test_a_state_directory_of_another_cluster_is_refused(tmp_path: Path) -> None
 
 
 def test_who_has_missed_too_much_has_to_be_restarted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("congenial.net.link.MOST_KEPT", 20)
+    monkeypatch.setattr("congenial.net.link.MOST_UNACKNOWLEDGED", 20)
 
     async def story() -> None:
         async with cabled_clusters(3, timing=QUICK) as (members, cables):

@@ -12,10 +12,10 @@ from netlab import NAMES, QUICK, address_of, clusters, listener
 
 from congenial.kernel.errors import ConfigError
 from congenial.net.certs import make_certificates
-from congenial.net.codec import Ack, encode_frame
 from congenial.net.config import ClusterConfig, Tls, address
 from congenial.net.errors import ClusterDegraded
 from congenial.net.locks import Cluster
+from congenial.net.wire import Ack, encode_frame
 
 
 def tls_in(folder: Path, **changes: str) -> Tls:
@@ -26,7 +26,7 @@ def tls_in(folder: Path, **changes: str) -> Tls:
 def test_a_cluster_with_certificates_works_and_others_cannot_talk_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("congenial.net.link.HANDSHAKE", 1.0)
+    monkeypatch.setattr("congenial.net.connection.HANDSHAKE", 1.0)
     make_certificates("abc", tmp_path)
     assert (tmp_path / "a.key").stat().st_mode & 0o077 == 0
 

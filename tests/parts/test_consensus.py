@@ -16,7 +16,8 @@ from congenial.kernel.message import Message
 from congenial.kernel.node import Node
 from congenial.kernel.out import Outbox
 from congenial.kernel.state import copy_of, durable_state, freeze, restore_durable, state_of
-from congenial.net.codec import Data, Vocabulary, encode_frame
+from congenial.net.codec import Vocabulary
+from congenial.net.wire import Data, encode_frame
 from congenial.parts.consensus import Accept, Consensus, ConsensusMessage, Decide, News, Prepare, Promise, Propose
 from congenial.systems.system import System
 

@@ -19,7 +19,8 @@ from congenial.kernel.node import IDLE, INSIDE, WAITING, Node
 from congenial.kernel.out import Out, Outbox
 from congenial.kernel.state import state_of
 from congenial.kernel.trace import Trace
-from congenial.net.codec import Data, FrameReader, Vocabulary, encode_frame
+from congenial.net.codec import Vocabulary
+from congenial.net.wire import Data, FrameReader, encode_frame
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
 from congenial.systems.catalogue import ALGORITHMS, SOUND, find_algorithm
@@ -251,7 +252,9 @@ def test_its_messages_travel() -> None:
     vocabulary = Vocabulary(Grouped)
     inner = Request(3, (1, 2))
     for message in (Notify((1, 2)), Start(2, 1, 7, (0, 3), (4,)), Done(1, ()), Inside(1, inner), Resume(4)):
-        (frame,) = FrameReader(vocabulary).feed(encode_frame(Data(1, 2, "lock", vocabulary.encode(message))))
+        (frame,) = FrameReader(vocabulary.decode_frame).feed(
+            encode_frame(Data(1, 2, "lock", vocabulary.encode(message)))
+        )
         assert isinstance(frame, Data)
         assert vocabulary.message(frame.body) == message
 

@@ -1,8 +1,4 @@
-"""What travels between processes, in bytes.
-
-A connection carries frames: one byte of version, three bytes of length, then that many bytes of msgpack. The frames
-are the structures below; a lock's own messages travel inside `Data`, encoded from the fields that their classes
-declare. Whatever does not decode to exactly the declared types is refused with a `ProtocolError`.
+"""The messages of algorithms, in bytes: from their classes' declared fields to msgpack and back.
 
 Numbers that do not fit into 64 bits (groups with long names) travel as bytes, in a second, wider form of the same
 message, so that ordinary messages pay nothing for them.
@@ -10,179 +6,38 @@ message, so that ordinary messages pay nothing for them.
 
 from __future__ import annotations
 
-import ast
-import sys
 import types
 from collections.abc import Callable
 from dataclasses import is_dataclass
 from hashlib import blake2b
 from operator import attrgetter
-from pathlib import Path
-from typing import Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin
 
 import msgspec
 
 from congenial.kernel.errors import ConfigError
-from congenial.kernel.message import Message, field_names
+from congenial.kernel.message import Message, field_names, field_types, messages_of
 from congenial.kernel.node import Node
 from congenial.net.errors import ProtocolError
+from congenial.net.wire import (
+    Ack,
+    Bye,
+    Data,
+    Frame,
+    Hello,
+    Known,
+    Nudge,
+    Query,
+    Remind,
+    Report,
+    SeatData,
+    Seats,
+    View,
+)
 from congenial.transform.instances import Inside
 
-VERSION = 2
-HEADER = 4
-LONGEST_FRAME = 1 << 20  # bytes; three of them give the length
-LONGEST_GREETING = 1 << 16  # of a frame from one who has not said yet who it is
-
-
-class Frame(msgspec.Struct, array_like=True, gc=False):
-    """Base of all frames."""
-
-
-class Hello(Frame, tag=1):
-    """Each side's first frame: who speaks to whom, and how far it has got."""
-
-    cluster: str
-    sender: str
-    receiver: str
-    members: tuple[str, ...]
-    schema: str  # of the messages that the locks exchange
-    incarnation: int  # tells this life of the sender from earlier ones
-    expected: int  # the receiver's incarnation as the sender knows it, or 0
-    received: int  # messages of the receiver that need not be sent again
-    founded: tuple[int, ...]  # the incarnations with which the cluster began, if the sender knows
-
-
-class View(Frame, tag=2):
-    """The sender has met everyone: these are the members' incarnations; or those with which the cluster began."""
-
-    incarnations: tuple[int, ...]
-    founded: bool
-
-
-Body = TypeVar("Body")
-
-
-class Data(Frame, Generic[Body], tag=3):
-    """The `number`-th message from this sender to this receiver."""
-
-    number: int
-    received: int
-    lock: str
-    body: Body  # to be sent: bytes; received: one of the wire types of the algorithm's messages
-
-
-class Ack(Frame, tag=4):
-    """All messages up to `received` have arrived. Sent now and then without need, it says: I am alive."""
-
-    received: int
-
-
-class Nudge(Frame, tag=5):
-    """The sender has been waiting for `lock`, for this group: those inside for another one, admit no more."""
-
-    lock: str
-    group: bytes
-
-
-class Query(Frame, tag=6):
-    """How are you?"""
-
-    number: int
-
-
-class Report(Frame, tag=7):
-    """The answer to a `Query`, as JSON."""
-
-    number: int
-    status: bytes
-
-
-class SeatData(Frame, Generic[Body], tag=9):
-    """As `Data`, from one of the sender's k seats before a semaphore to one of the receiver's, or to all (-1)."""
-
-    number: int
-    received: int
-    lock: str
-    k: int
-    src: int
-    dst: int
-    body: Body
-
-
-class Seats(Frame, tag=10):
-    """For the sender, this semaphore lets in k."""
-
-    lock: str
-    k: int
-
-
-class Remind(Frame, tag=11):
-    """The sender has lost its memory. Which locks are there?"""
-
-
-class Known(Frame, tag=12):
-    """The locks that the sender knows, and those of semaphores with how many they let in (0: no semaphore)."""
-
-    locks: tuple[tuple[str, int], ...]
-    last: bool  # there are no more
-
-
-class Bye(Frame, tag=8):
-    """The last frame before the sender closes the connection, and why."""
-
-    reason: str
-    leaving: bool  # the sender is about to end
-
-
 _encoder = msgspec.msgpack.Encoder()
-_encode_into = _encoder.encode_into
-_VERSION_BITS = VERSION << 24
-VAGUE = (tuple, object, type)  # what a compiled class says of fields whose types it does not know
 NOTHING = msgspec.Raw(_encoder.encode(None))
-
-
-def encode_frame(frame: Frame) -> bytes:
-    body = bytearray(HEADER)
-    _encode_into(frame, body, HEADER)
-    size = len(body) - HEADER
-    if size > LONGEST_FRAME:
-        raise ProtocolError(f"a frame of {size} bytes is too long to send; {LONGEST_FRAME} are allowed")
-    body[:HEADER] = (_VERSION_BITS | size).to_bytes(HEADER, "big")
-    return bytes(body)
-
-
-class FrameReader:
-    """Cuts a stream of bytes into frames."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self.decode = vocabulary.decode_frame
-        self.rest = b""  # of a frame that has not arrived in full
-        self.longest = LONGEST_GREETING
-
-    def feed(self, data: bytes) -> list[Frame]:
-        """The frames that are complete with `data`."""
-        if self.rest:
-            data = self.rest + data
-        view = memoryview(data)
-        start, end = 0, len(data)
-        frames: list[Frame] = []
-        while end - start >= HEADER:
-            head = int.from_bytes(data[start : start + HEADER], "big")
-            if head >> 24 != VERSION:
-                raise ProtocolError(f"speaks version {head >> 24} of the protocol; this is version {VERSION}")
-            size = head & 0xFFFFFF
-            if size > self.longest:
-                raise ProtocolError(f"a frame of {size} bytes is too long; {self.longest} are allowed here")
-            stop = start + HEADER + size
-            if stop > end:
-                break
-            frames.append(self.decode(view[start + HEADER : stop]))
-            start = stop
-        self.rest = data[start:]
-        return frames
-
-
-# -- the messages of an algorithm ------------------------------------------------------------------------------
 
 
 class Vocabulary:
@@ -195,7 +50,7 @@ class Vocabulary:
         kinds = message_kinds(algorithm, *inner)
         kinds += [kind for kind in message_kinds(*beside) if kind not in kinds] if beside else []
         if not kinds:
-            raise ConfigError(f"{algorithm.__name__} has no messages in its module: what would it send?")
+            raise ConfigError(f"{algorithm.__name__} sends no messages: declare their classes in its `messages`")
         for number, kind in enumerate(kinds):
             form = Form(kind, number, self)
             self.forms[kind] = form
@@ -263,21 +118,8 @@ class Vocabulary:
 
 
 def message_kinds(*algorithms: type) -> list[type[Message]]:
-    """The message classes that stand in the modules of algorithms, of their ancestors, and of what they are made of, in
-    a fixed order."""
-    found: set[type[Message]] = set()
-    seen: set[type] = set()
-    to_see = list(algorithms)
-    while to_see:
-        whole = to_see.pop()
-        for ancestor in whole.__mro__:
-            if ancestor not in seen:
-                seen.add(ancestor)
-                to_see += getattr(ancestor, "made_of", ())
-                for thing in vars(sys.modules.get(ancestor.__module__, types)).values():
-                    if isinstance(thing, type) and issubclass(thing, Message) and is_dataclass(thing):
-                        found.add(thing)
-    return sorted(found, key=lambda kind: (kind.__qualname__, kind.__module__))
+    """The message classes that algorithms declare, in a fixed order."""
+    return sorted(messages_of(*algorithms), key=lambda kind: (kind.__qualname__, kind.__module__))
 
 
 Dump = Callable[[Any], Any]
@@ -346,8 +188,8 @@ class Shapes:
         if isinstance(hint, type) and is_dataclass(hint):
             record, dump, load = self.wire_type(hint, None)
             return record, dump, lambda value: hint(*_record_values(value, load))
-        if hint is Any or hint in VAGUE:  # the annotation says no more than that it is plain data
-            return tuple[Any, ...] if hint is tuple else Any, _plain_to_wire if self.wide else None, _plain_from_wire
+        if hint is Any:  # plain data
+            return Any, _plain_to_wire if self.wide else None, _plain_from_wire
         raise ConfigError(f"{where} is a {hint}: messages may hold numbers, strings, None, and tuples of such")
 
 
@@ -417,32 +259,3 @@ def _plain_from_wire(value: Any) -> Any:
     if value is None or isinstance(value, (int, str, float)):
         return value
     raise ProtocolError(f"a message holds a {type(value).__name__}; it may hold plain data only")
-
-
-def field_types(kind: type) -> dict[str, Any]:
-    """The declared types of a class's fields.
-
-    A compiled class remembers only that a field is a tuple, not of what, or hardly anything; the source beside it does.
-    """
-    found: dict[str, Any] = dict(get_type_hints(kind))
-    if any(hint in VAGUE for hint in found.values()):
-        for ancestor in reversed(kind.__mro__):
-            if is_dataclass(ancestor):
-                found.update(_types_in_source(ancestor))
-    return found
-
-
-def _types_in_source(kind: type) -> dict[str, Any]:
-    """The types of the fields that a class itself declares, read from its source; none if there is no source."""
-    module = sys.modules[kind.__module__]
-    source = Path(module.__file__ or "").parent / f"{kind.__module__.rpartition('.')[2]}.py"
-    if not source.is_file():
-        return {}
-    found: dict[str, Any] = {}
-    for part in ast.parse(source.read_text(encoding="utf-8")).body:
-        if isinstance(part, ast.ClassDef) and part.name == kind.__name__:
-            for line in part.body:
-                if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
-                    text = ast.unparse(line.annotation)
-                    found[line.target.id] = eval(text, dict(vars(module)))  # noqa: S307 (our own source)
-    return {name: found[name] for name in field_names(kind) if name in found}

@@ -1,187 +1,197 @@
-"""One lock as one process sees it: the algorithm's node, and the local tasks before it.
+"""One lock as one process sees it: a seat, and the local tasks before it.
 
-The node speaks for the whole process, so the tasks share it. A task enters at once if the process is inside for its
-group already, or if the node can enter without waiting. Otherwise it queues. When the last task inside leaves, the
-process leaves, and asks again for the task that has waited longest; so every local turn goes through the algorithm,
+The seat's node speaks for the whole process, so the tasks share it. A task enters immediately if the process is inside
+for its group already, or if the node can enter without waiting. Otherwise it queues. When the last task inside leaves,
+the process leaves, and asks again for the task that has waited longest. So every local turn goes through the algorithm,
 and is as fair to other processes as the algorithm is.
 
 Sharing needs one more rule, or a process could stay inside for ever by always having another task to admit: a process
-that has waited for a while tells the others (`Nudge`), and those inside for another group admit no newcomers.
+that has waited for a while tells the others (`Nudge`), and those that are inside for another group admit no newcomers.
 
-A node cannot take a request back. When all tasks that wanted it have given up, the process enters and leaves at once.
+A node cannot take a request back. When all tasks that wanted the lock have given up, the process enters and leaves
+immediately.
 
-To be alone a process asks for a group of its own (Mittal & Mohan 2007, section 1). An algorithm may take its turns in
-that group for one session, with one fence, as long as nobody else comes between; the fences of its tasks must grow
-all the same. So a task's fence is the session's with the turn's number below it, and when the numbers run out the
-process goes on with a second group of its own, which is a new session.
+To be alone a process asks for a group of its own (Mittal & Mohan 2007, section 1). An algorithm may count several turns
+of that group in a row as one session, with one fence, as long as nobody else comes between. The fences of the tasks
+must grow all the same. So a task's fence is the session's fence with the turn's number below it. When these numbers run
+out, the process goes on with a second group of its own, which is a new session.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections import OrderedDict
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from congenial.kernel.errors import CongenialError, ContractError
+from congenial.kernel.effects import EVERYONE, Effect, Eject, Enter
+from congenial.kernel.errors import CongenialError
 from congenial.kernel.message import Message
 from congenial.kernel.node import IDLE, INSIDE, PHASES, WAITING, Node
-from congenial.kernel.out import Outbox
+from congenial.kernel.problem import Problem
+from congenial.kernel.shell import Asked, Left, Process, Suspected, Trusted
 from congenial.kernel.state import copy_of
-from congenial.net.errors import ProtocolError
+from congenial.net.codec import Vocabulary
+from congenial.net.entrance import OUTVOTED, Entrance, Tally, Want
 from congenial.net.held import Held
+from congenial.net.membership import Membership
 from congenial.net.names import writer_number
-
-if TYPE_CHECKING:
-    from congenial.net.host import Host
+from congenial.net.numbering import Numbering
+from congenial.net.roster import TURN_BITS
+from congenial.net.seat import RandomOutbox, Seat
 
 NO_GROUP: Final = -1
 ALONE: Final = -2  # stands for the groups of which this process is the only member
-TURN_BITS: Final = 12
+ALONE_WANT: Final = Want(ALONE, False, None)  # what every exclusive lock wants
 LAST_TURN: Final = (1 << TURN_BITS) - 1
-OUTVOTED: Final = "the others have gone on without this process, or too few of them are left"
 FIRST_NUDGE = 0.05  # seconds of waiting before others are told; doubles, up to
 LAST_NUDGE = 1.0
 
 
-class Want:
-    """What a task asks for: a group, and whether it shares it with other tasks of its process."""
-
-    __slots__ = ("group", "label", "shared")
-
-    def __init__(self, group: int, shared: bool, label: str | None) -> None:
-        self.group = group
-        self.shared = shared
-        self.label = label
-
-
-class Waiter:
-    """A task in the queue."""
-
-    __slots__ = ("future", "since", "want")
-
-    def __init__(self, want: Want, future: asyncio.Future[Held], since: float) -> None:
-        self.want = want
-        self.future = future
-        self.since = since
-
-
-class Door:
-    def __init__(self, host: Host, key: str, name: str, node: Node, offset: int) -> None:
-        self.host = host
-        self.key = key  # on the wire
-        self.name = name
+class Door(Entrance):
+    def __init__(
+        self,
+        membership: Membership,
+        vocabulary: Vocabulary,
+        tally: Tally,
+        key: str,
+        name: str,
+        node: Node,
+        problem: Problem,
+        numbering: Numbering,
+    ) -> None:
+        super().__init__(membership, tally, key, name, numbering)
+        self.vocabulary = vocabulary
         self.node = node
-        self.offset = offset  # the peer that is the node's process 0
-        self.grouped = host.system.problem.groups
-        self.queue: OrderedDict[Waiter, None] = OrderedDict()  # longest waiting first
+        self.grouped = problem.groups
+        self.seat = Seat(self, membership, node, problem, f"lock {key}")
+        self.seats = [self.seat]
         self.inside: set[Held] = set()
-        self.group = NO_GROUP  # of the session we are in
+        self.barred: set[int] = set()  # peers that are sent nothing
+        self.group = NO_GROUP  # of the present session
         self.fence = 0
         self.session = 0  # its fence as the algorithm gave it
-        self.turn = 0  # in a session for us alone
-        self.own_groups = (writer_number(host.me, 0), writer_number(host.me, 1))
+        self.turn = 0  # in a session for this process alone
+        self.own_groups = (writer_number(membership.me, 0), writer_number(membership.me, 1))
         self.own_group = 0  # which of them is in use
         self.asked = NO_GROUP  # what the process last asked for
         self.asked_number = 0  # and its number in the kernel
         self.asked_at = 0.0
         self.nudge_after = FIRST_NUDGE
-        self.yielding = False  # someone elsewhere waits for another group
-        self.error: CongenialError | None = None  # why nobody gets in any more
-        self.timers: dict[int, asyncio.TimerHandle] = {}
-        self.barred: set[int] = set()  # peers that are sent nothing
-        self.entries = 0  # of tasks
-        self.sessions = 0  # of the process
+        self.yielding = False  # a process elsewhere waits for another group
 
     # -- what tasks do ---------------------------------------------------------------------------------
 
     def enter_now(self, want: Want) -> Held | None:
-        """Enter, if that takes no waiting. If it does, the process may have asked by now: queue, or `give_up`."""
         if self.queue:
             return None
         if self.inside:
             return self._admit(want) if self._joins(want) else None
-        if self.node.phase == IDLE and self.host.serving and self._ask(want.group):
-            return self._admit(want)
+        if self.node.phase == IDLE and self.membership.serving:
+            self._ask(want.group)
+            if self.node.phase == INSIDE and self.error is None:
+                return self._admit(want)
         return None
 
     def could_enter_now(self, want: Want) -> bool:
-        """Whether `enter_now` would, found out on a copy of the node and without asking anybody."""
+        """Found out on a copy of the node."""
         if self.queue or self.inside:
             return not self.queue and self._joins(want)
-        if self.node.phase != IDLE or not self.host.serving:
+        if self.node.phase != IDLE or not self.membership.serving:
             return False
-        out = Outbox()
-        number = self.own_groups[self.own_group] if want.group == ALONE else want.group
-        copy_of(self.node).request((number,), out)
-        return out.entered is not None
-
-    def enqueue(self, waiter: Waiter) -> None:
-        if self.error is not None:
-            raise self.error
-        self.queue[waiter] = None
-        self.pump()
-
-    def give_up(self, waiter: Waiter) -> None:
-        self.queue.pop(waiter, None)
+        twin = Process(copy_of(self.node), self.seat.process.problem)
+        try:
+            twin.step(Asked((self._number_of(want.group),)), RandomOutbox())
+        except CongenialError:
+            return False
+        return twin.phase == INSIDE
 
     def release(self, held: Held) -> None:
-        try:
-            self.inside.remove(held)
-        except KeyError:
-            raise held.not_held() from None
-        if not self.inside:
-            self._leave()
-            self.host.flush()
+        with self.membership.turn:
+            try:
+                self.inside.remove(held)
+            except KeyError:
+                raise held.not_held() from None
+            if not self.inside:
+                self._leave()
+                self.pump()
 
     def _joins(self, want: Want) -> bool:
         return want.shared and want.group == self.group and not self.yielding
 
     def _admit(self, want: Want) -> Held:
-        held = Held(self, want, self.fence)
+        held = self._new_held(want)
         self.inside.add(held)
         self.entries += 1
         return held
 
+    def _new_held(self, want: Want) -> Held:
+        return Held(self, want, self.fence)
+
     def _admit_waiters(self) -> None:
-        """Let in those for whom the process has entered: one, or all who share."""
-        admitted: list[Waiter] = []
+        """Let in tasks for which the process has entered: one, or all that share."""
         for waiter in self.queue:
             if waiter.want.group == self.group and not waiter.future.done():
-                admitted.append(waiter)
+                self._grant(waiter, self._admit(waiter.want))
                 if not waiter.want.shared:
                     break
-        now = self.host.now()
-        for waiter in admitted:
-            del self.queue[waiter]
-            self.host.waited(now - waiter.since)
-            waiter.future.set_result(self._admit(waiter.want))
-        if not self.inside:  # all have given up
-            self._leave()
 
     # -- what the node does ----------------------------------------------------------------------------
 
     def pump(self) -> None:
-        """If the process can ask for someone, ask for the one who has waited longest."""
-        while self.queue and self.node.phase == IDLE and self.host.serving and self.error is None:
-            first = next(iter(self.queue))
-            if first.future.done():
-                del self.queue[first]
-            elif self._ask(first.want.group):
+        while self.error is None:
+            if self.node.phase == INSIDE and not self.inside:
                 self._admit_waiters()
+                if not self.inside:  # all have given up
+                    self._leave()
+            elif self.node.phase == IDLE and self.membership.serving:
+                first = self.queue.first()
+                if first is None:
+                    return
+                self._ask(first.want.group)
+            else:
+                return
 
-    def _ask(self, group: int) -> bool:
-        """Ask for a group; whether that was enough to enter."""
-        out = Outbox()
+    def _ask(self, group: int) -> None:
         self.asked = group
-        self.asked_number = self.own_groups[self.own_group] if group == ALONE else group
-        self.node.request((self.asked_number,), out)
-        self.host.carry(self, out)
-        if out.entered is not None:
-            self._enter(out.entered[1])
-            return True
-        self.asked_at = self.host.now()
-        self.nudge_after = FIRST_NUDGE
-        return False
+        self.asked_number = self._number_of(group)
+        self._happen(self.seat, Asked((self.asked_number,)))
+        if self.node.phase == WAITING:
+            self.asked_at = self.membership.now()
+            self.nudge_after = FIRST_NUDGE
+
+    def _number_of(self, group: int) -> int:
+        return self.own_groups[self.own_group] if group == ALONE else group
+
+    def _leave(self) -> None:
+        self.group = NO_GROUP
+        self._happen(self.seat, Left())
+
+    def receive(self, peer: int, message: Message) -> None:
+        """A message from a peer has arrived. `ProtocolError` if it makes no sense."""
+        if self.error is None:
+            self._hear(self.seat, self.numbering.process(peer), message)
+            self.pump()
+
+    def suspect(self, peer: int, away: bool) -> None:
+        process = self.numbering.process(peer)
+        self._happen(self.seat, Suspected(process) if away else Trusted(process))
+        self.pump()
+
+    def send(self, seat: Seat, dst: int, message: Message) -> None:
+        body = self.vocabulary.encode(message)
+        if dst == EVERYONE:
+            for link in self.membership.links:
+                if link.peer not in self.barred:
+                    link.send(self.key, body)
+        else:
+            to = self.membership.link_to[self.numbering.member(dst)]
+            if to is not None and to.peer not in self.barred:
+                to.send(self.key, body)
+        self.membership.check_crowd()
+
+    def on_effect(self, seat: Seat, effect: Effect) -> None:
+        if isinstance(effect, Enter):
+            self._enter(effect.fence)
+        elif isinstance(effect, Eject):
+            self._lose_all(OUTVOTED)
 
     def _enter(self, session: int) -> None:
         self.group = self.asked
@@ -194,57 +204,7 @@ class Door:
             self.turn += 1
             if self.turn == LAST_TURN:
                 self.own_group = 1 - self.own_group
-        self.fence = self.host.fence_base + (session << TURN_BITS) + self.turn if session else 0
-
-    def _leave(self) -> None:
-        out = Outbox()
-        self.group = NO_GROUP
-        self.node.release(out)
-        self.host.carry(self, out)
-        if self.queue:
-            self.pump()
-
-    def receive(self, src: int, message: Message) -> None:
-        if self.error is not None:
-            return
-        out = Outbox()
-        try:
-            self.node.receive(src, message, out)
-        except ContractError as error:  # the node is as it was
-            raise ProtocolError(str(error)) from None
-        except Exception as error:  # the node may be anything: it must not go on
-            broken = ProtocolError(f"lock {self.name!r}: {message!r} broke {type(self.node).__name__}: {error!r}")
-            self.fail(broken)
-            raise broken from error
-        self.finish(out)
-
-    def recover(self) -> None:
-        """Tell the node what it was in an earlier life."""
-        out = Outbox()
-        self.host.recover(self.node, f"lock {self.key}", out)
-        self.finish(out)
-
-    def suspect(self, peer: int, away: bool) -> None:
-        """A peer is believed to be away, or back."""
-        if self.error is None:
-            out = Outbox()
-            process = (peer - self.offset) % self.host.n
-            if away:
-                self.node.on_suspect(process, out)
-            else:
-                self.node.on_trust(process, out)
-            self.finish(out)
-
-    def finish(self, out: Outbox) -> None:
-        """Make what a step did happen."""
-        self.host.carry(self, out)
-        if out.ejected:
-            self._lose_all(OUTVOTED)
-        if out.entered is not None and self.node.phase == INSIDE:  # and was not thrown out in the same step
-            self._enter(out.entered[1])
-            self._admit_waiters()
-        if out.ejected:
-            self.pump()
+        self.fence = self.membership.fence_base + (session << TURN_BITS) + self.turn if session else 0
 
     def _lose_all(self, why: str) -> None:
         inside, self.inside = self.inside, set()
@@ -252,39 +212,21 @@ class Door:
         for held in inside:
             held._lose(why)
 
-    def nudged(self, group: int) -> None:
-        """Someone waits for a group. Those who are inside for another admit no more."""
+    # -- sharing ---------------------------------------------------------------------------------------
+
+    def on_nudge(self, group: int) -> None:
+        """A process waits for a group. If this one is inside for another one, it admits no more tasks."""
         if self.group != NO_GROUP and group != self.asked_number:
             self.yielding = True
 
-    def fail(self, error: CongenialError) -> None:
-        """Nobody gets in any more, and those inside have lost it."""
-        self.error = error
-        for waiter in self.queue:
-            if not waiter.future.done():
-                waiter.future.set_exception(error)
-        self.queue.clear()
-        self._lose_all(str(error))
+    def nudge_due(self, now: float) -> bool:
+        """Whether to tell the others, again, that this process waits."""
+        if self.node.phase != WAITING or now - self.asked_at < self.nudge_after:
+            return False
+        self.nudge_after += min(self.nudge_after, LAST_NUDGE)
+        return True
 
-    def stop_timers(self) -> None:
-        for timer in self.timers.values():
-            timer.cancel()
-        self.timers.clear()
-
-    # -- being looked at -------------------------------------------------------------------------------
-
-    @property
-    def label(self) -> str:
-        return self.name
-
-    @property
-    def idle(self) -> bool:
-        """Nobody is inside, waits, or has a request under way."""
-        return not self.inside and not self.queue and self.node.phase == IDLE
-
-    @property
-    def waiting(self) -> bool:
-        return self.node.phase == WAITING
+    # -- status ----------------------------------------------------------------------------------------
 
     def status(self) -> dict[str, object]:
         return {

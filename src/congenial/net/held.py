@@ -1,8 +1,8 @@
-"""A lock that is held, and the news that it is not held any more.
+"""A lock that is held, and how its holder learns that it has lost it.
 
-Who holds a lock can lose it: the others took its process for dead and went on without it. It is told in three ways.
-`held.lost` is true from then on, and can be awaited; `held.on_lost(callback)` calls back; and the body of an
-`async with` is interrupted at its next await, as `asyncio.timeout` does it, and left with `LockLost`.
+A holder can lose a lock: the others believed that its process had crashed, and went on without it. It learns that in
+three ways. `held.lost` is true from then on, and can be awaited; `held.on_lost(callback)` calls back; and the body of
+an `async with` is interrupted at its next await, as `asyncio.timeout` does it, and left with `LockLost`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 from congenial.net.errors import LockLost, NotHeld
+from congenial.net.logs import logger
 
 if TYPE_CHECKING:
-    from congenial.net.door import Door, Want
-    from congenial.net.hall import Hall
+    from congenial.net.entrance import Entrance, Want
 
 
 class Losable:
-    """What can be lost: with a `name`, and a reason once it has been."""
+    """Something with a `name` that can be lost, and then knows why."""
 
     __slots__ = ("_callbacks", "_why", "name")
 
@@ -30,7 +30,7 @@ class Losable:
 
     @property
     def held(self) -> bool:
-        """Still held: neither released nor lost."""
+        """True while the lock is neither released nor lost."""
         raise NotImplementedError
 
     def release(self) -> None:
@@ -38,11 +38,11 @@ class Losable:
 
     @property
     def lost(self) -> Loss:
-        """True if it is lost. Awaited, it says why, as soon as it is."""
+        """True if the lock is lost. `await held.lost` waits until it is, and returns why."""
         return Loss(self)
 
     def on_lost(self, callback: Callable[[], object]) -> None:
-        """Have something called when the lock is lost; at once if it has been. Not if it is released before."""
+        """Call `callback` when the lock is lost, immediately if it has been. It is not called after a release."""
         if self._why:
             callback()
         elif self._callbacks is None:
@@ -51,7 +51,7 @@ class Losable:
             self._callbacks.append(callback)
 
     def check(self) -> None:
-        """`LockLost` if it is lost, `NotHeld` if it has been released; nothing if it is held."""
+        """Raise `LockLost` if the lock is lost, `NotHeld` if it has been released; do nothing if it is held."""
         if not self.held:
             raise self.not_held()
 
@@ -65,11 +65,14 @@ class Losable:
             self._why = why
             callbacks, self._callbacks = self._callbacks, None
             for callback in callbacks or ():
-                callback()
+                try:
+                    callback()
+                except Exception:  # it must not keep others from learning of the loss
+                    logger.exception("a callback for the loss of %r failed", self.name)
 
 
 class Loss:
-    """Whether a lock is lost: true or false, and to be awaited."""
+    """Whether a lock is lost: true or false, and can be awaited."""
 
     __slots__ = ("_of",)
 
@@ -84,7 +87,7 @@ class Loss:
         return self._of._why
 
     async def wait(self) -> str:
-        """Why the lock is lost, once it is; never, if it is released before."""
+        """Wait until the lock is lost, and return why. Never returns if the lock is released before."""
         if not self:
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._of.on_lost(lambda: None if future.done() else future.set_result(None))
@@ -101,13 +104,21 @@ class Loss:
 class Held(Losable):
     """A lock held by a task: its `name`, its `group` (None for an exclusive lock) and its `fence`.
 
-    The fence is a number that grows from session to session. A resource that remembers the largest it has seen can
-    turn away a holder whose session is over without it knowing. (It is 0 with the few algorithms that give none.)
+    >>> async def pay(cluster: Cluster) -> None:
+    ...     held = await cluster.mutex("invoices").acquire()
+    ...     try:
+    ...         print(held.name, held.fence > 0, held.held)
+    ...         held.check()  # raises LockLost if the others have gone on without this process
+    ...     finally:
+    ...         held.release()
+
+    The fence is a number that grows from session to session. A resource that remembers the largest fence it has seen
+    can reject a holder that does not know that its session is over. (It is 0 with the few algorithms that give none.)
     """
 
     __slots__ = ("_door", "fence", "group")
 
-    def __init__(self, door: Door | Hall, want: Want, fence: int) -> None:
+    def __init__(self, door: Entrance, want: Want, fence: int) -> None:
         super().__init__(door.name)
         self._door = door
         self.group = want.label
@@ -118,7 +129,7 @@ class Held(Losable):
         return self in self._door.inside
 
     def release(self) -> None:
-        """Give it back. Takes no time."""
+        """Release the lock. Does not wait for anything."""
         self._door.release(self)
 
     def __enter__(self) -> Held:
@@ -133,7 +144,7 @@ class Held(Losable):
         return f"<{'held' if self.held else 'not held'}: {self.name!r}{group}, fence {self.fence}>"
 
 
-class Visit:
+class WithBody:
     """The body of an `async with`: interrupted when what it holds is lost."""
 
     __slots__ = ("_before", "_interrupted", "_over", "held", "task")
@@ -153,7 +164,7 @@ class Visit:
             task.cancel()
 
     def end(self, error: BaseException | None) -> None:
-        """Release the lock; `LockLost` if it is lost and nothing else is to be raised."""
+        """Release the lock; raise `LockLost` if it is lost and no other error is on its way."""
         self._over = True
         ours = False
         if self._interrupted and self.task is not None:
@@ -164,8 +175,8 @@ class Visit:
             self.held.release()
 
 
-def last_visit(visits: list[Visit]) -> Visit:
-    """The latest of the present task."""
+def innermost(bodies: list[WithBody]) -> WithBody:
+    """Take the latest body of the current task from a list."""
     task = asyncio.current_task()
-    place = max([at for at, visit in enumerate(visits) if visit.task is task], default=len(visits) - 1)
-    return visits.pop(place)
+    place = max([at for at, body in enumerate(bodies) if body.task is task], default=len(bodies) - 1)
+    return bodies.pop(place)

@@ -23,17 +23,15 @@ from typing import Any, Generic, TypeVar
 
 from congenial.kernel.errors import ConfigError
 from congenial.net.config import DEFAULT_ALGORITHM, SEMAPHORE_ALGORITHM, ClusterConfig, Timing, Tls, load_config
-from congenial.net.door import Door, Waiter, Want
-from congenial.net.errors import ClusterDegraded, LockTimeout
-from congenial.net.guarded import Guarded, guard_of
-from congenial.net.hall import Hall
-from congenial.net.held import Held, Visit, last_visit
+from congenial.net.door import ALONE_WANT, Door
+from congenial.net.entrance import Entrance, Want
+from congenial.net.errors import LockTimeout
+from congenial.net.guarded import Guarded
+from congenial.net.held import Held, WithBody, innermost
 from congenial.net.host import Host
 from congenial.net.metrics import serve_metrics
 from congenial.net.names import READERS, group_number, guarded_key, lock_key, semaphore_key
 from congenial.net.replica import Machine
-
-BREATH = 64  # entries without waiting after which the event loop gets a turn, so that others are heard
 
 EXCLUSIVE, SHARED, GROUP, SEMAPHORE = ("exclusive", "shared", "group", "semaphore")
 
@@ -93,80 +91,35 @@ class LockForms(ABC, Generic[L, T]):
 class Lock:
     """A lock, ready to be entered: `async with`, or `acquire` and `Held.release`. May be entered again and again."""
 
-    __slots__ = ("_door", "_host", "_timeout", "_visits", "_want", "name")
+    __slots__ = ("_bodies", "_entrance", "_timeout", "_want", "name")
 
-    def __init__(self, host: Host, name: str, door: Door | Hall, want: Want, timeout: float | None) -> None:
-        self._host = host
-        self._door = door
+    def __init__(self, name: str, entrance: Entrance, want: Want, timeout: float | None) -> None:
+        self._entrance = entrance
         self._want = want
         self._timeout = timeout
-        self._visits: list[Visit] = []
+        self._bodies: list[WithBody] = []
         self.name = name
 
     async def acquire(self) -> Held:
-        host = self._host
-        host.hurry += 1
-        if host.hurry >= BREATH:
-            host.hurry = 0
-            await asyncio.sleep(0)
-        if self._timeout is None or self._timeout > 0 or self._door.could_enter_now(self._want):
-            held = self._door.enter_now(self._want)
-            if host.unwritten:
-                host.flush()
-            if held is not None:
-                return held
-        deadline = None if self._timeout is None else host.now() + self._timeout
-        held = await self._wait(deadline)
-        while held.lost:  # before we were told that we had it
-            held = await self._wait(deadline)
-        return held
+        """Acquire the lock, or raise `LockTimeout` when its timeout is over."""
+        return await self._entrance.acquire(self._want, self._timeout)
 
     async def try_acquire(self) -> Held | None:
-        """None if it is not to be had in the lock's timeout."""
+        """Acquire the lock; None if that takes longer than its timeout."""
         try:
             return await self.acquire()
         except LockTimeout:
             return None
 
-    async def _wait(self, deadline: float | None) -> Held:
-        host = self._host
-        if self._timeout is not None and self._timeout <= 0:
-            raise LockTimeout(f"lock {self.name!r} cannot be had without waiting")
-        if host.closing:
-            raise self._door.error or ClusterDegraded(f"{host.name!r} has left the cluster")
-        future: asyncio.Future[Held] = host.loop.create_future()
-        waiter = Waiter(self._want, future, host.now())
-        timer = None if deadline is None else host.loop.call_at(deadline, self._expire, future)
-        try:
-            self._door.enqueue(waiter)
-            host.flush()
-            return await future
-        except asyncio.CancelledError:
-            if not future.cancelled() and future.done() and future.exception() is None and future.result().held:
-                future.result().release()  # it was granted just before we were cancelled
-            raise
-        finally:
-            if timer is not None:
-                timer.cancel()
-            self._door.give_up(waiter)
-
-    def _expire(self, future: asyncio.Future[Held]) -> None:
-        if future.done():
-            return
-        if self._host.rejoins and self._host.roster.open and self._host.trouble():
-            future.set_exception(self._host.degraded(self.name))
-        else:
-            future.set_exception(LockTimeout(f"lock {self.name!r} was not to be had in {self._timeout:g} s"))
-
     async def __aenter__(self) -> Held:
         held = await self.acquire()
-        self._visits.append(Visit(held))
+        self._bodies.append(WithBody(held))
         return held
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        last_visit(self._visits).end(error)
+        innermost(self._bodies).end(error)
 
 
 class Cluster(LockForms[Lock, Awaitable[Held | None]]):
@@ -216,14 +169,11 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
 
     async def ready(self, timeout: float | None = None) -> None:
         """Returns when all members have come together."""
-        host = self._host
+        membership = self._host.membership
         try:
-            await asyncio.wait_for(host.opened.wait(), self.config.timing.gather if timeout is None else timeout)
+            await asyncio.wait_for(membership.opened.wait(), self.config.timing.gather if timeout is None else timeout)
         except TimeoutError:
-            absent = tuple([host.members[peer] for peer in host.roster.absent()])
-            reasons = [f"{link.name}: {link.refusal}" for link in host.links if link.name in absent and link.refusal]
-            why = f" ({'; '.join(reasons)})" if reasons else ""
-            raise ClusterDegraded(f"{self.name!r} still waits for {', '.join(absent)}{why}", absent) from None
+            raise membership.absence() from None
 
     def guarded(self, name: str, machine: Machine, *, timeout: float | None = None) -> Guarded:
         """A replicated object, whose operations are issued under a lock (`congenial.net.guarded`).
@@ -231,9 +181,8 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         Every member must name it, as soon as it has joined, with an object of the same class in the same state: there
         its replica, a copy, begins. Who names it again has the same replica. `timeout` is for entering.
         """
-        host = self._host
-        guard = guard_of(host, guarded_key(name), name, machine)
-        return Guarded(guard, Lock(host, name, guard, host.alone, timeout))
+        guard = self._host.locks.guard(guarded_key(name), name, machine)
+        return Guarded(guard, Lock(name, guard, ALONE_WANT, timeout))
 
     def status(self) -> dict[str, Any]:
         """This process's links, locks, holders and queues, as plain data."""
@@ -246,12 +195,12 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
     def _lock(self, mode: str, name: str, group: str, k: int, timeout: float | None) -> Lock:
         host = self._started or self._host
         if mode == SEMAPHORE:
-            return Lock(host, name, host.hall(semaphore_key(name), name, k), host.alone, timeout)
+            return Lock(name, host.locks.hall(semaphore_key(name), name, k), ALONE_WANT, timeout)
         door = self._doors.get(name)
         if door is None:
-            door = self._doors[name] = host.door(lock_key(name), name)
+            door = self._doors[name] = host.locks.door(lock_key(name), name)
         if mode == EXCLUSIVE:
-            want = host.alone
+            want = ALONE_WANT
         elif not door.grouped:
             raise ConfigError(
                 f"{self.config.algorithm} lets in one process at a time: {mode} locks need an algorithm with groups"
@@ -260,7 +209,7 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
             want = Want(READERS, True, None)
         else:
             want = Want(group_number(group), True, group)
-        return Lock(host, name, door, want, timeout)
+        return Lock(name, door, want, timeout)
 
     def _try(self, lock: Lock) -> Awaitable[Held | None]:
         return lock.try_acquire()

@@ -1,4 +1,4 @@
-"""Prometheus metrics, read from the host's own counters at the moment of asking."""
+"""Prometheus metrics, read from the counters of a process whenever Prometheus asks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from congenial.kernel.errors import ConfigError
+from congenial.net.entrance import BUCKETS
 
 if TYPE_CHECKING:
     from congenial.net.host import Host
@@ -41,19 +42,16 @@ class HostMetrics:
     def collect(self) -> Iterator[Any]:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
-        from congenial.net.host import BUCKETS
-
         host = self.host
-        doors = host.all_doors()
         entries = CounterMetricFamily("congenial_entries", "Entries of tasks", labels=["lock"])
         sessions = CounterMetricFamily("congenial_sessions", "Entries of the process", labels=["lock"])
         inside = GaugeMetricFamily("congenial_inside", "Tasks inside", labels=["lock"])
         waiting = GaugeMetricFamily("congenial_waiting", "Tasks that wait", labels=["lock"])
-        for door in doors:
-            entries.add_metric([door.label], door.entries)
-            sessions.add_metric([door.label], door.sessions)
-            inside.add_metric([door.label], len(door.inside))
-            waiting.add_metric([door.label], len(door.queue))
+        for entrance in host.locks.entrances():
+            entries.add_metric([entrance.label], entrance.entries)
+            sessions.add_metric([entrance.label], entrance.sessions)
+            inside.add_metric([entrance.label], len(entrance.inside))
+            waiting.add_metric([entrance.label], len(entrance.queue))
         yield from (entries, sessions, inside, waiting)
         messages = CounterMetricFamily("congenial_messages", "Messages sent, by kind", labels=["kind"])
         for kind, count in host.messages_sent().items():
@@ -61,15 +59,15 @@ class HostMetrics:
         yield messages
         resends = CounterMetricFamily("congenial_link_resends", "Messages sent again", labels=["peer"])
         away = GaugeMetricFamily("congenial_peer_away", "1 while a peer is away", labels=["peer"])
-        for link in host.links:
+        for link in host.membership.links:
             resends.add_metric([link.name], link.resent)
             away.add_metric([link.name], int(link.away))
         yield from (resends, away)
-        counts = list(host.waits)
+        counts = list(host.locks.tally.waits)
         steps = [(str(bound), sum(counts[: place + 1])) for place, bound in enumerate(BUCKETS)]
         yield HistogramMetricFamily(
             "congenial_wait_seconds",
             "How long tasks waited that had to",
             buckets=[*steps, ("+Inf", sum(counts))],
-            sum_value=host.waits_total,
+            sum_value=host.locks.tally.waits_total,
         )

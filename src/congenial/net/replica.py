@@ -3,24 +3,26 @@
 In WME-2 the outcome of an operation takes its issuer as few steps as in WME-1, with far fewer messages. Crashes are
 for good, and while a process is down the others remember ever more for it. Here that has bounds:
 
-- Who holds the token ends the epoch once the operations that somebody may lack are many. Nobody need suspect anybody
-  for that: it is as if a process that is slow to tell had. The holder does so right after an answer, when a majority
-  knows that it holds the token, so every report that can be decided names it, and it stays inside.
-- It does so, too, when the entries of an epoch run out of the bits that a fence has for them; after leaving, then.
-- A decision is forgotten when everyone has been heard in a later epoch. Those who have been given up do not count.
+- The holder of the token ends the epoch when there are many operations that some process may lack. No process needs to
+  suspect another one for that: it is as if one that is slow to tell had done so. The holder does it right after an
+  answer, when a majority knows that it holds the token. So every report that can be decided names it, and it stays
+  inside.
+- The holder also does so when the entries of an epoch use up the bits that a fence has for them, but after leaving.
+- A decision is forgotten when everyone has been heard in a later epoch. Processes that were given up do not count.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from congenial.algorithms.weak.weak_node import Progress
 from congenial.algorithms.weak.wme1 import EpochMessage
 from congenial.algorithms.weak.wme2 import WME2
-from congenial.kernel.message import Message
-from congenial.kernel.node import INSIDE
+from congenial.kernel.message import Message, Messages
+from congenial.kernel.node import INSIDE, Node
 from congenial.kernel.out import Out
+from congenial.kernel.shell import ProcessEvent
 from congenial.problems.epochs import EPOCH_BITS
 from congenial.problems.weak import Resource
 
@@ -55,7 +57,7 @@ class Replica(Resource):
 
 @dataclass(frozen=True)
 class Barred(Message):
-    """To one that is too far behind: the sender does not reckon with it any more."""
+    """To a process that is too far behind: the sender has given it up."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ class Gone(Message):
 
 
 class Replicated(WME2):
+    messages: ClassVar[Messages] = (*WME2.messages, Barred, Gone)
+
     def __init__(self, me: int, n: int, resource: Resource) -> None:
         super().__init__(me, n, resource)
         self.epochs = [0] * n  # in which each was last heard
@@ -84,7 +88,7 @@ class Replicated(WME2):
             super().release(out)
 
     def give_up(self, peer: int, out: Out) -> None:
-        """It is gone for good."""
+        """The peer is gone for good."""
         self.given_up.add(peer)
         self._forget_decisions()
         self.on_suspect(peer, out)
@@ -98,3 +102,14 @@ class Replicated(WME2):
     def _forget_decisions(self) -> None:
         others = [self.epochs[peer] for peer in range(self.n) if peer != self.me and peer not in self.given_up]
         self.consensus.forget(min([self.epoch, *others]))
+
+
+class GivenUp(ProcessEvent):
+    """A peer is gone for good."""
+
+    def __init__(self, peer: int) -> None:
+        self.peer = peer
+
+    def reach(self, node: Node, out: Out) -> None:
+        assert isinstance(node, Replicated)
+        node.give_up(self.peer, out)

@@ -1,27 +1,27 @@
-"""Who belongs to the cluster, in which life.
+"""The incarnations of the members, and how they agree on them.
 
-A process that starts anew has forgotten what it held, so it must never be taken for its predecessor: two tokens
-would be about. Every process therefore has an *incarnation*, a number that is new with every start, and the members
+A process that is restarted has forgotten what it held, so it must never be taken for its predecessor: there would be
+two tokens. Every process therefore has an *incarnation*, a number that is new with every start, and the members
 agree once, before anything else happens, on everybody's:
 
 1. A process *meets* a peer when each knows the other's incarnation. Until it has met all of them it may learn that a
-   peer has started again.
+   peer has been restarted.
 2. When it has met everyone it *pins* what it knows and tells everyone (`View`).
 3. When everyone has told it the same, the cluster is *founded*, and locks may be used.
 
 If the cluster is founded for anyone, all have pinned the same incarnations, so all of them began together, and nobody
-had anything to remember. Who is in another incarnation later has been started again. With most algorithms it is
-refused, and so is everyone who has not pinned what the others have.
+had anything to remember. A member that is in another incarnation later has been restarted. With most algorithms it is
+refused, and so is every member that has not pinned what the others have.
 
-With algorithms that let a process come back (`Node.rejoins`), it is let in. The incarnations of the founding are kept,
-on disk if there is a directory for it, and told to everyone who comes; whoever knows them need not wait for anybody.
-They also tell a process what it is itself:
+With algorithms that let a process come back (`Node.rejoins`), it may rejoin. The incarnations of the founding are kept,
+on disk if there is a directory for it, and told to every member that connects. A member that knows them need not wait
+for anybody. They also tell a process what it is itself:
 
 - *original*, if its incarnation is among them;
 - *recovered*, if it has read them from its disk: what it has saved is all that it had promised;
 - *forgetful*, if it has them from others: it may have promised anything, in any lock, even after another restart. That
-  ends when all others have told it which locks they know. Of a lock that none of them knows nobody can hold it to what
-  it had promised: from then on it is like one that has recovered, and had nothing to save.
+  ends when all others have told it which locks they know. In a lock that none of them knows, nobody can hold it to a
+  promise. From then on it is like one that has recovered, and had nothing to save.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from __future__ import annotations
 import secrets
 import time
 
-from congenial.net.door import TURN_BITS
 from congenial.problems.epochs import EPOCH_BITS
 
+TURN_BITS = 12  # of a fence: the turn in a session of one process alone (`congenial.net.door`)
 START_OF_TIME = 1_735_689_600  # 2025-01-01, to keep numbers small
 FENCE_BITS = EPOCH_BITS + TURN_BITS  # a cluster that gave 2**32 fences each second would overtake its successor
 
@@ -55,7 +55,7 @@ class Roster:
         past: str = UNKNOWN,
     ) -> None:
         self.me = me
-        self.rejoins = rejoins  # a member that was started again may come back
+        self.rejoins = rejoins  # a restarted member may rejoin
         self.incarnations = [0] * n  # 0: not known yet
         self.incarnations[me] = incarnation
         self.met = [peer == me for peer in range(n)]
@@ -117,7 +117,7 @@ class Roster:
         return self.open
 
     def absent(self) -> list[int]:
-        """Whom the opening still waits for."""
+        """The members that the opening still waits for."""
         return [peer for peer, met in enumerate(self.met) if not met or (self.pinned and self.views[peer] != self.view)]
 
     def _pin_if_complete(self) -> bool:

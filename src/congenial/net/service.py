@@ -25,7 +25,7 @@ import msgspec
 from congenial.kernel.errors import ConfigError, CongenialError
 from congenial.net.config import ClusterConfig
 from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld, ProtocolError
-from congenial.net.held import Held, Losable, Visit, last_visit
+from congenial.net.held import Held, Losable, WithBody, innermost
 from congenial.net.locks import Cluster, LockForms
 
 LONGEST_LINE = 1 << 20
@@ -177,7 +177,7 @@ class RemoteLock:
     def __init__(self, client: Client, ask: Ask) -> None:
         self._client = client
         self._ask = ask
-        self._visits: list[Visit] = []
+        self._bodies: list[WithBody] = []
 
     async def acquire(self) -> RemoteHeld:
         ask = msgspec.structs.replace(self._ask, id=self._client.next_id())
@@ -199,13 +199,13 @@ class RemoteLock:
 
     async def __aenter__(self) -> RemoteHeld:
         held = await self.acquire()
-        self._visits.append(Visit(held))
+        self._bodies.append(WithBody(held))
         return held
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        last_visit(self._visits).end(error)
+        innermost(self._bodies).end(error)
 
 
 class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]]):

@@ -1,0 +1,295 @@
+"""What tasks wait before: the part that locks and semaphores have in common.
+
+Tasks of this process queue here. An entrance has seats (`congenial.net.seat`), whose nodes ask the other members. What
+a node does is carried out by its seat; if a node breaks, the entrance fails: nobody enters any more, waiting tasks get
+the error, and holders lose what they hold.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections import OrderedDict
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from congenial.kernel.effects import Effect
+from congenial.kernel.errors import CongenialError, IllegalStep
+from congenial.kernel.message import Message
+from congenial.kernel.node import IDLE
+from congenial.kernel.shell import ProcessEvent, Received, TimedOut
+from congenial.net.errors import ClusterDegraded, LockTimeout, ProtocolError
+from congenial.net.held import Held
+from congenial.net.logs import log
+from congenial.net.membership import Membership
+from congenial.net.numbering import Numbering
+from congenial.net.seat import Seat
+
+OUTVOTED: Final = "the others have gone on without this process, or too few of them are left"
+YIELD_EVERY: Final = 64  # acquisitions, after which the event loop gets a turn and hears the network
+BUCKETS: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of waiting times, in seconds
+
+
+class Want:
+    """What a task asks for: a group, and whether it shares it with other tasks of its process."""
+
+    __slots__ = ("group", "label", "shared")
+
+    def __init__(self, group: int, shared: bool, label: str | None) -> None:
+        self.group = group
+        self.shared = shared
+        self.label = label
+
+
+class Waiter:
+    """A task in the queue."""
+
+    __slots__ = ("future", "since", "want")
+
+    def __init__(self, want: Want, future: asyncio.Future[Held], since: float) -> None:
+        self.want = want
+        self.future = future
+        self.since = since
+
+
+class Waiters:
+    """The queue, longest waiting first. A waiter that has given up may still be in it: its future is done."""
+
+    def __init__(self) -> None:
+        self._waiters: OrderedDict[Waiter, None] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._waiters)
+
+    def __iter__(self) -> Iterator[Waiter]:
+        return iter(list(self._waiters))
+
+    def add(self, waiter: Waiter) -> None:
+        self._waiters[waiter] = None
+
+    def discard(self, waiter: Waiter) -> None:
+        self._waiters.pop(waiter, None)
+
+    def first(self) -> Waiter | None:
+        """The one that has waited longest and has not given up."""
+        while self._waiters:
+            waiter = next(iter(self._waiters))
+            if not waiter.future.done():
+                return waiter
+            del self._waiters[waiter]
+        return None
+
+    def fail(self, error: CongenialError) -> None:
+        """Nobody in the queue gets in."""
+        for waiter in self._waiters:
+            if not waiter.future.done():
+                waiter.future.set_exception(error)
+        self._waiters.clear()
+
+
+class Tally:
+    """What all entrances of a process count together."""
+
+    def __init__(self) -> None:
+        self.acquisitions = 0  # asked for, granted or not
+        self.waits = [0] * (len(BUCKETS) + 1)  # how long tasks waited that had to: a histogram over `BUCKETS`
+        self.waits_total = 0.0
+
+    def add_wait(self, seconds: float) -> None:
+        self.waits_total += seconds
+        self.waits[bisect_left(BUCKETS, seconds)] += 1
+
+
+class Entrance(ABC):
+    seats: list[Seat]
+    inside: Collection[Held]
+
+    def __init__(self, membership: Membership, tally: Tally, key: str, name: str, numbering: Numbering) -> None:
+        self.membership = membership
+        self.tally = tally
+        self.key = key  # on the wire
+        self.name = name
+        self.numbering = numbering
+        self.queue = Waiters()
+        self.error: CongenialError | None = None  # why nobody gets in any more
+        self.entries = 0  # of tasks
+        self.sessions = 0  # of the process
+
+    # -- what tasks do ---------------------------------------------------------------------------------
+
+    async def acquire(self, want: Want, timeout: float | None) -> Held:
+        membership = self.membership
+        self.tally.acquisitions += 1
+        if self.tally.acquisitions % YIELD_EVERY == 0:
+            await asyncio.sleep(0)
+        if self.error is None and (timeout is None or timeout > 0 or self.could_enter_now(want)):
+            with membership.turn:
+                held = self.enter_now(want)
+            if held is not None:
+                return held
+        deadline = None if timeout is None else membership.now() + timeout
+        while True:
+            if self.error is not None:
+                raise self.error
+            if timeout is not None and timeout <= 0:
+                raise LockTimeout(f"lock {self.name!r} cannot be acquired without waiting")
+            if membership.closing:
+                raise ClusterDegraded(f"{membership.name!r} has left the cluster")
+            held = await self._wait(want, deadline, timeout)
+            if not held.lost:  # before this task was told that it had it
+                return held
+
+    async def _wait(self, want: Want, deadline: float | None, timeout: float | None) -> Held:
+        membership = self.membership
+        future: asyncio.Future[Held] = membership.loop.create_future()
+        waiter = Waiter(want, future, membership.now())
+        timer = None if deadline is None else membership.loop.call_at(deadline, self._expire, future, timeout)
+        try:
+            with membership.turn:
+                self.queue.add(waiter)
+                self.pump()
+            return await future
+        except asyncio.CancelledError:
+            if not future.cancelled() and future.done() and future.exception() is None and future.result().held:
+                future.result().release()  # it was granted just before the task was cancelled
+            raise
+        finally:
+            if timer is not None:
+                timer.cancel()
+            self.queue.discard(waiter)
+
+    def _expire(self, future: asyncio.Future[Held], timeout: float | None) -> None:
+        if future.done():
+            return
+        membership = self.membership
+        if membership.rejoins and membership.roster.open and membership.trouble():
+            future.set_exception(membership.degraded(self.name))
+        else:
+            future.set_exception(LockTimeout(f"lock {self.name!r} could not be acquired within {timeout:g} s"))
+
+    @abstractmethod
+    def enter_now(self, want: Want) -> Held | None:
+        """Enter, if that takes no waiting. If it does, the process may have asked by now: wait in the queue, or leave
+        it at that."""
+
+    @abstractmethod
+    def could_enter_now(self, want: Want) -> bool:
+        """Whether `enter_now` would, without asking anybody."""
+
+    @abstractmethod
+    def release(self, held: Held) -> None: ...
+
+    @abstractmethod
+    def pump(self) -> None:
+        """Go on as far as possible: let in tasks for which the process has entered, and ask for those that wait."""
+
+    def _grant(self, waiter: Waiter, held: Held) -> None:
+        self.queue.discard(waiter)
+        self.tally.add_wait(self.membership.now() - waiter.since)
+        waiter.future.set_result(held)
+
+    # -- what nodes do ---------------------------------------------------------------------------------
+
+    @abstractmethod
+    def send(self, seat: Seat, dst: int, message: Message) -> None: ...
+
+    @abstractmethod
+    def on_effect(self, seat: Seat, effect: Effect) -> None: ...
+
+    def on_timer(self, seat: Seat, event: TimedOut) -> None:
+        self._happen(seat, event)
+        self.pump()
+
+    def _happen(self, seat: Seat, event: ProcessEvent) -> None:
+        """Let something happen at a seat. If the node breaks, the entrance fails, and nothing else does."""
+        if self.error is None:
+            try:
+                seat.step(event)
+            except Exception as error:
+                self._fail_by(
+                    IllegalStep(f"lock {self.name!r}: {type(event).__name__} broke {_node_of(seat)}: {_cause(error)}"),
+                    error,
+                )
+
+    def _hear(self, seat: Seat, src: int, message: Message) -> None:
+        """A message arrives at a seat. `ProtocolError` if the node refuses it, and nothing has changed; or if the node
+        breaks, and the entrance has failed."""
+        try:
+            seat.step(Received(src, message))
+        except Exception as error:
+            if isinstance(error, IllegalStep) and error.refused:
+                raise ProtocolError(str(error.__cause__)) from None
+            broken = ProtocolError(f"lock {self.name!r}: {message!r} broke {_node_of(seat)}: {_cause(error)}")
+            self._fail_by(broken, error)
+            raise broken from error
+
+    def _fail_by(self, broken: CongenialError, error: Exception) -> None:
+        broken.__cause__ = error
+        log(logging.ERROR, "lock.failed", node=self.membership.name, lock=self.label, reason=broken)
+        self.fail(broken)
+
+    def recover(self) -> None:
+        """Let the nodes go on from where they were before this member was restarted."""
+        for seat in self.seats:
+            try:
+                event = seat.recovery()
+            except Exception as error:
+                self._fail_by(IllegalStep(f"lock {self.name!r} cannot be recovered: {_cause(error)}"), error)
+                return
+            if event is not None:
+                self._happen(seat, event)
+        self.pump()
+
+    @abstractmethod
+    def suspect(self, peer: int, away: bool) -> None:
+        """A peer is suspected, or trusted again."""
+
+    # -- the end ---------------------------------------------------------------------------------------
+
+    def fail(self, error: CongenialError) -> None:
+        """Nobody gets in any more, and holders lose what they hold."""
+        if self.error is None:
+            self.error = error
+            self.stop()
+            self.queue.fail(error)
+            self._lose_all(str(error))
+
+    def stop(self) -> None:
+        """Cancel all timers."""
+        for seat in self.seats:
+            seat.stop()
+
+    def close(self) -> None:
+        """This process leaves the cluster: release what is held, and let nobody wait."""
+        for held in list(self.inside):
+            held.release()
+        self.queue.fail(ClusterDegraded(f"{self.membership.name!r} is leaving the cluster"))
+        self.stop()
+
+    @abstractmethod
+    def _lose_all(self, why: str) -> None: ...
+
+    # -- status ----------------------------------------------------------------------------------------
+
+    @property
+    def label(self) -> str:
+        return self.name
+
+    @property
+    def idle(self) -> bool:
+        """Nobody is inside, waits, or has a request under way."""
+        return not self.inside and not self.queue and all([seat.node.phase == IDLE for seat in self.seats])
+
+    @abstractmethod
+    def status(self) -> dict[str, object]: ...
+
+
+def _node_of(seat: Seat) -> str:
+    return type(seat.node).__name__
+
+
+def _cause(error: Exception) -> str:
+    """What the node itself raised, or what the shell found."""
+    return repr(error.__cause__) if isinstance(error, IllegalStep) and error.__cause__ is not None else str(error)

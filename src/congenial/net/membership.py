@@ -1,0 +1,420 @@
+"""Who is there: this process as a member of its cluster, and its links to the other members.
+
+The membership greets peers and recognises them, agrees with them on the founding of the cluster (`Roster`), suspects
+peers that are silent and trusts them when they speak again, and says when locks may be asked for (`serving`).
+
+The layer above hears of all that through `Listener`, and gets frames through the handlers that it has registered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from congenial.kernel.errors import ConfigError
+from congenial.net.config import ClusterConfig
+from congenial.net.connection import Connection
+from congenial.net.dialer import Dialer
+from congenial.net.errors import ClusterDegraded, ProtocolError
+from congenial.net.link import Link
+from congenial.net.logs import log
+from congenial.net.roster import FENCE_BITS, FORGETFUL, ORIGINAL, RECOVERED, Roster, new_incarnation
+from congenial.net.storage import Storage
+from congenial.net.turn import Turn
+from congenial.net.wire import Bye, Frame, Hello, View
+
+MOST_STRANGERS = 64  # connections that have not said yet which member they are
+LINGER = 1.0  # seconds in which the last messages may be acknowledged when leaving
+
+Handler = Callable[[Link, Any], None]
+
+
+class Listener(Protocol):
+    """What the membership calls in the layer above."""
+
+    def on_open(self) -> None:
+        """The cluster is founded: nodes may take steps from now on."""
+
+    def on_serving(self) -> None:
+        """Locks may be asked for, from now on or again."""
+
+    def on_connected(self, link: Link) -> None:
+        """There is a new connection to a peer."""
+
+    def on_suspicion(self, peer: int, away: bool) -> None:
+        """A peer of an open cluster is suspected, or trusted again."""
+
+    def on_tick(self, now: float) -> None:
+        """Time has passed."""
+
+
+class Dialect(Protocol):
+    """How frames are read, and which messages the locks exchange."""
+
+    schema: str
+
+    def decode_frame(self, raw: bytes | memoryview) -> Frame: ...
+
+
+class Membership:
+    def __init__(
+        self, name: str, config: ClusterConfig, turn: Turn, dialect: Dialect, algorithm: str, rejoins: bool
+    ) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.now: Callable[[], float] = self.loop.time
+        self.name = name
+        self.config = config
+        self.timing = config.timing
+        self.members = config.members
+        self.n = len(self.members)
+        self.me = config.index(name)
+        self.turn = turn
+        self.storage: Storage = turn.storage
+        self.decode_frame = dialect.decode_frame
+        self.schema = dialect.schema
+        self.algorithm = algorithm
+        self.rejoins = rejoins  # a restarted member may rejoin
+        self.listener: Listener | None = None
+        self.handlers: dict[type[Frame], Handler] = {View: self._on_view, Bye: self._on_bye}
+
+        self.roster = self._load_roster()
+        self.fence_base = 0
+        self.opened = asyncio.Event()
+        self.crowded = False  # a link is full
+        self.serving = False  # the cluster is open, and the links have room: locks may be asked for
+        self.closing = False
+        self.started_at = self.now()
+        self.ticked_at = self.started_at
+        self.links = [
+            Link(self, turn, peer, other, self.now, config.timing.suspect_after)
+            for peer, other in enumerate(self.members)
+            if peer != self.me
+        ]
+        self.link_to: list[Link | None] = [None] * self.n
+        for link in self.links:
+            self.link_to[link.peer] = link
+        self.connections: set[Connection] = set()
+        self.dialer = Dialer(name, config, lambda link: Connection(self, self.loop, link))
+        self.tasks: list[asyncio.Task[None]] = []
+
+    def _load_roster(self) -> Roster:
+        last = self.storage.load("incarnation")
+        incarnation = new_incarnation(last if isinstance(last, int) else 0)
+        self.storage.save("incarnation", incarnation)
+        self.storage.sync()
+        stored: Any = self.storage.load("founded") if self.rejoins else None
+        if stored is None:
+            return Roster(self.n, self.me, incarnation, self.rejoins)
+        members, founded, past = stored
+        if members != self.members:
+            raise ConfigError(
+                f"the state of node {self.name!r} is of a cluster of {', '.join(members)}; "
+                f"this has {', '.join(self.members)}"
+            )
+        return Roster(self.n, self.me, incarnation, True, founded, RECOVERED if past == ORIGINAL else past)
+
+    # -- life ------------------------------------------------------------------------------------------
+
+    async def start(self, listener: socket.socket | None = None) -> None:
+        """Listen and call; returns immediately. `opened` is set when everyone is there."""
+        if self.n > 1:
+            await self.dialer.listen(listener)
+        for link in self.links:
+            if link.peer > self.me:
+                calling = self.dialer.keep_calling(link)
+                self.tasks.append(asyncio.create_task(calling, name=f"congenial calls {link.name}"))
+        self.tasks.append(asyncio.create_task(self._tick(), name="congenial ticks"))
+        with self.turn:
+            self._check_open()
+
+    def stop(self) -> None:
+        """Ask for nothing any more."""
+        self.closing = True
+        self.serving = False
+
+    async def leave(self) -> None:
+        """Let what was sent arrive, tell the others, and leave nothing behind."""
+        deadline = self.now() + LINGER
+        while any(link.unacknowledged and link.connection for link in self.links) and self.now() < deadline:
+            await asyncio.sleep(0.005)
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+        self.dialer.close()
+        endings = [connection.closed for connection in self.connections]
+        for connection in list(self.connections):
+            connection.refuse("leaves the cluster", leaving=True)
+        if endings:
+            await asyncio.wait(endings, timeout=LINGER)
+        await asyncio.sleep(0)  # transports close in the loop's next round
+
+    def fall_silent(self) -> None:
+        """Cut all connections, and make no new ones."""
+        self.stop()
+        for task in self.tasks:
+            task.cancel()
+        self.dialer.close()
+        for connection in list(self.connections):
+            connection.abort()
+
+    async def _tick(self) -> None:
+        """All that happens by the clock."""
+        timing = self.timing
+        period = min(timing.heartbeat / 2, 0.1)
+        beat_at = 0.0
+        while True:
+            await asyncio.sleep(period)
+            now = self.now()
+            late = now - self.ticked_at - period
+            if late > timing.heartbeat:  # this process was stopped itself: silence in that time proves nothing
+                for link in self.links:
+                    link.heard_at += late
+            self.ticked_at = now
+            beat = now - beat_at >= timing.heartbeat
+            if beat:
+                beat_at = now
+            with self.turn:
+                self._look_at_links(now, beat)
+                if self.listener is not None:
+                    self.listener.on_tick(now)
+
+    def _look_at_links(self, now: float, beat: bool) -> None:
+        for link in self.links:
+            if link.connection is not None and (beat or link.told < link.received):
+                link.acknowledge()
+            if link.heard:
+                link.heard = False
+                link.heard_at = now
+            elif now - link.heard_at > link.patience.allowed:
+                if link.connection is not None:
+                    link.connection.abort()
+                if self.roster.open:
+                    self._suspect(link, "silent")
+
+    # -- greeting --------------------------------------------------------------------------------------
+
+    @property
+    def incarnation(self) -> int:
+        return self.roster.incarnations[self.me]
+
+    def hello(self, link: Link) -> Hello:
+        known = self.roster.incarnations
+        return Hello(
+            self.config.cluster, self.name, link.name, self.members, self.schema,
+            known[self.me], known[link.peer], link.received, self.roster.founded if self.rejoins else (),
+        )  # fmt: skip
+
+    def recognise(self, hello: Hello, certified: tuple[str, ...] | None, link: Link | None) -> Link:
+        """The link that a connection belongs to, from its first frame; `ProtocolError` if it must not connect."""
+        self._check_hello(hello, certified, link)
+        peer = self.members.index(hello.sender)
+        link = self.link_to[peer]
+        assert link is not None
+        known = self.roster.incarnations[peer]
+        if self.rejoins and hello.founded:
+            self._hear_founded(hello.founded)
+        if not self.roster.recognise(peer, hello.incarnation):
+            if self.rejoins:
+                raise ProtocolError(f"{hello.sender!r} says that it is in no life")
+            link.refusal = "it was restarted without its state; restart the whole cluster"
+            self._suspect(link, "restarted")
+            raise ProtocolError(f"{hello.sender!r} was restarted without its state; restart the whole cluster")
+        if known and known != hello.incarnation:  # what it was told is gone, and what it knew
+            if self.roster.open:
+                self._suspect(link, "restarted")  # if only for a moment
+            link.forget()
+        if link.gap:
+            raise ProtocolError(f"{hello.sender!r} was away for so long that it has missed too much: restart it")
+        link.refusal = ""
+        return link
+
+    def _check_hello(self, hello: Hello, certified: tuple[str, ...] | None, link: Link | None) -> None:
+        strangers = len([connection for connection in self.connections if not connection.greeted])
+        if link is None and strangers > MOST_STRANGERS:
+            raise ProtocolError("too many connections at once")
+        if hello.cluster != self.config.cluster:
+            raise ProtocolError(f"belongs to cluster {hello.cluster!r}; this is {self.config.cluster!r}")
+        if hello.receiver != self.name:
+            raise ProtocolError(f"looks for node {hello.receiver!r}; this is {self.name!r}")
+        if hello.members != self.members:
+            raise ProtocolError(f"has members {', '.join(hello.members)}; this cluster has {', '.join(self.members)}")
+        if hello.sender not in self.members or (link is None and hello.sender >= self.name):
+            raise ProtocolError(f"{hello.sender!r} must not call {self.name!r}")
+        if link is not None and hello.sender != link.name:
+            raise ProtocolError(f"is {hello.sender!r}, where {link.name!r} was called")
+        if certified is not None and hello.sender not in certified:
+            raise ProtocolError(f"calls itself {hello.sender!r}, but its certificate is for {', '.join(certified)}")
+        if hello.schema != self.schema:
+            raise ProtocolError(f"does not run {self.algorithm}, or runs another version of it")
+
+    def on_connected(self, link: Link) -> None:
+        log(logging.DEBUG, "link.up", node=self.name, peer=link.name, resent=len(link.unacknowledged))
+        if self.roster.open:
+            link.post(View(self.roster.founded, True))
+        elif self.roster.pinned:
+            link.post(View(self.roster.view, False))
+        if self.listener is not None:
+            self.listener.on_connected(link)
+
+    def on_met(self, link: Link) -> None:
+        if not self.roster.met[link.peer] and self.roster.meet(link.peer):
+            for other in self.links:
+                other.post(View(self.roster.view, False))
+            self._check_open()
+
+    def on_refused(self, link: Link, reason: str) -> None:
+        if link.refusal != reason:
+            link.refusal = reason
+            log(logging.WARNING, "link.refused", node=self.name, peer=link.name, reason=reason)
+
+    # -- frames ----------------------------------------------------------------------------------------
+
+    def on_frame(self, link: Link, frame: Frame) -> None:
+        handler = self.handlers.get(type(frame))
+        if handler is None:
+            raise ProtocolError(f"sent {type(frame).__name__} twice")
+        handler(link, frame)
+
+    def _on_view(self, link: Link, view: View) -> None:
+        if view.founded and self.rejoins:
+            self._hear_founded(view.incarnations)
+        elif len(view.incarnations) != self.n or not self.roster.hear_view(link.peer, view.incarnations):
+            raise ProtocolError("met others than we did: a node was restarted; restart the whole cluster")
+        self._check_open()
+
+    def _hear_founded(self, founded: tuple[int, ...]) -> None:
+        if len(founded) != self.n or not self.roster.hear_founded(founded):
+            raise ProtocolError(
+                "remembers another beginning of the cluster: one of us has the state directory of another cluster"
+            )
+        self._check_open()
+
+    def _on_bye(self, link: Link, bye: Bye) -> None:
+        connection = link.connection
+        if bye.leaving:
+            link.refusal = "it has left the cluster"
+            self._suspect(link, "left")
+        else:
+            self.on_refused(link, bye.reason)
+        if connection is not None:
+            connection.abort()
+
+    def require_open(self) -> None:
+        """A peer has sent a message for a lock, so for it the cluster is open; `ProtocolError` if that cannot be."""
+        if not self.opened.is_set():
+            if not self.roster.assume_founded():
+                raise ProtocolError("sent a message before the cluster was complete")
+            self._check_open()
+
+    # -- suspicion -------------------------------------------------------------------------------------
+
+    def _suspect(self, link: Link, why: str) -> None:
+        if not link.away:
+            link.away = True
+            link.misjudged = why == "silent"
+            level = logging.INFO if why == "left" else logging.WARNING
+            log(level, "peer.away", node=self.name, peer=link.name, why=why)
+            self._report_suspicion(link)
+
+    def on_sign_of_life(self, link: Link) -> None:
+        link.away = False
+        link.heard_at = self.now()
+        if link.misjudged:
+            link.misjudged = False
+            link.patience.was_wrong()
+        log(logging.INFO, "peer.back", node=self.name, peer=link.name)
+        self._report_suspicion(link)
+
+    def _report_suspicion(self, link: Link) -> None:
+        link.changed_at = self.now()
+        if self.opened.is_set() and self.listener is not None:
+            self.listener.on_suspicion(link.peer, link.away)
+        self.on_acknowledged(link)
+
+    # -- opening and serving ---------------------------------------------------------------------------
+
+    def _check_open(self) -> None:
+        if self.roster.open and not self.closing and not self.crowded:
+            if not self.opened.is_set():
+                self._open()
+            if not self.serving:
+                self.serving = True
+                if self.listener is not None:
+                    self.listener.on_serving()
+
+    def _open(self) -> None:
+        roster = self.roster
+        self.fence_base = roster.birth << FENCE_BITS
+        if self.rejoins:
+            self._save_founded()
+        self.opened.set()
+        log(logging.INFO, "cluster.open", node=self.name, members=",".join(self.members), past=roster.past)
+        for link in self.links:
+            link.post(View(roster.founded, True))
+        if self.listener is not None:
+            self.listener.on_open()
+
+    @property
+    def forgetful(self) -> bool:
+        """This member has lost its memory, and does not know yet of all locks in which it may have made promises."""
+        return self.roster.past == FORGETFUL
+
+    def remember(self) -> None:
+        """This member knows again of all locks in which it may have made promises."""
+        self.roster.past = RECOVERED
+        self._save_founded()
+
+    def _save_founded(self) -> None:
+        self.storage.save("founded", (self.members, self.roster.founded, self.roster.past))
+
+    def check_crowd(self) -> None:
+        """Ask for no more locks if a link is full. To be called after sending."""
+        if not self.crowded and any([link.full and not self._goes_on_without(link) for link in self.links]):
+            self.crowded = True
+            self.serving = False
+
+    def on_acknowledged(self, link: Link) -> None:
+        """Ask for locks again once the links have drained."""
+        if self.crowded and all([link.roomy or self._goes_on_without(link) for link in self.links]):
+            self.crowded = False
+            self._check_open()
+
+    def _goes_on_without(self, link: Link) -> bool:
+        """Whether work goes on although the peer is away; it is then sent little."""
+        return link.away and self.rejoins
+
+    # -- trouble ---------------------------------------------------------------------------------------
+
+    def trouble(self) -> list[Link]:
+        """The peers that locks may not be acquired without, and that are missing; none if all is well enough."""
+        if not self.roster.open:
+            absent = self.roster.absent()
+            return [link for link in self.links if link.peer in absent]
+        away = [link for link in self.links if link.away]
+        return [] if self.rejoins and 2 * (self.n - len(away)) > self.n else away
+
+    def hopeless_since(self, now: float) -> float | None:
+        """Since when waiting may be waiting for ever. Where a majority is enough, waiting tasks are served when it is
+        back; so only tasks that have set a timeout are told, when it is over."""
+        if self.roster.open and self.rejoins:
+            return None
+        if not self.trouble():
+            return None
+        if self.roster.open:
+            return min([link.changed_at for link in self.links if link.away], default=now)
+        return self.started_at + self.timing.gather - self.timing.suspect_after
+
+    def degraded(self, lock: str) -> ClusterDegraded:
+        away = self.trouble()
+        reasons = "; ".join([f"{link.name!r} is away{f' ({link.refusal})' if link.refusal else ''}" for link in away])
+        return ClusterDegraded(f"lock {lock!r} cannot be acquired now: {reasons}", tuple([link.name for link in away]))
+
+    def absence(self) -> ClusterDegraded:
+        """Why the cluster is not open yet."""
+        absent = tuple([self.members[peer] for peer in self.roster.absent()])
+        reasons = [f"{link.name}: {link.refusal}" for link in self.links if link.name in absent and link.refusal]
+        why = f" ({'; '.join(reasons)})" if reasons else ""
+        return ClusterDegraded(f"{self.name!r} still waits for {', '.join(absent)}{why}", absent)

@@ -1,0 +1,53 @@
+"""One turn: everything that one event of the event loop causes.
+
+A chunk of bytes arrives, a timer runs out, a task calls a method: whatever follows from that happens inside
+`with turn:`. Turns may be nested. When the outermost one ends, all that was saved is put on disk in one go, and only
+then what was sent to each peer leaves, in one write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from congenial.net.storage import Storage
+
+
+class Writer(Protocol):
+    """Something that collects what it has to write until the turn ends."""
+
+    def flush(self) -> None: ...
+
+
+class Turn:
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
+        self.depth = 0
+        self.unwritten: list[Writer] = []
+        self.silent = False  # what cannot be saved must not be promised: nothing leaves any more
+        self.on_failure: Callable[[OSError], None] | None = None  # the state could not be saved
+
+    def __enter__(self) -> None:
+        self.depth += 1
+
+    def __exit__(self, *exception: object) -> None:
+        self.depth -= 1
+        if not self.depth:
+            self._end()
+
+    def _end(self) -> None:
+        if self.silent:
+            self.unwritten.clear()
+            return
+        try:
+            self.storage.sync()
+        except OSError as error:
+            self.silent = True
+            self.unwritten.clear()
+            if self.on_failure is not None:
+                self.on_failure(error)
+            raise
+        if self.unwritten:
+            writers, self.unwritten = self.unwritten, []
+            for writer in writers:
+                writer.flush()

@@ -1,0 +1,166 @@
+"""What travels between members, in bytes.
+
+A connection carries frames: one byte of version, three bytes of length, then that many bytes of msgpack. The frames are
+the structures below. A lock's own messages travel inside `Data` and `SeatData`; `congenial.net.codec` encodes them.
+Anything that does not decode to exactly the declared types is refused with a `ProtocolError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+import msgspec
+
+from congenial.net.errors import ProtocolError
+
+VERSION = 2
+HEADER = 4
+LONGEST_FRAME = 1 << 20  # bytes; three of them give the length
+LONGEST_GREETING = 1 << 16  # for a peer that has not said yet which member it is
+
+
+class Frame(msgspec.Struct, array_like=True, gc=False):
+    """Base of all frames."""
+
+
+class Hello(Frame, tag=1):
+    """Each side's first frame: who speaks to whom, and how far it has got."""
+
+    cluster: str
+    sender: str
+    receiver: str
+    members: tuple[str, ...]
+    schema: str  # of the messages that the locks exchange
+    incarnation: int  # tells this life of the sender from earlier ones
+    expected: int  # the receiver's incarnation as the sender knows it, or 0
+    received: int  # messages of the receiver that need not be sent again
+    founded: tuple[int, ...]  # the incarnations with which the cluster began, if the sender knows
+
+
+class View(Frame, tag=2):
+    """The sender has met everyone: these are the members' incarnations; or those with which the cluster began."""
+
+    incarnations: tuple[int, ...]
+    founded: bool
+
+
+Body = TypeVar("Body")
+
+
+class Data(Frame, Generic[Body], tag=3):
+    """The `number`-th message from this sender to this receiver."""
+
+    number: int
+    received: int
+    lock: str
+    body: Body  # to be sent: bytes; received: one of the wire types of the algorithm's messages
+
+
+class Ack(Frame, tag=4):
+    """All messages up to `received` have arrived. Sent now and then without need, it says: I am alive."""
+
+    received: int
+
+
+class Nudge(Frame, tag=5):
+    """The sender has been waiting for `lock`, for this group: those inside for another one, admit no more."""
+
+    lock: str
+    group: bytes
+
+
+class Query(Frame, tag=6):
+    """How are you?"""
+
+    number: int
+
+
+class Report(Frame, tag=7):
+    """The answer to a `Query`, as JSON."""
+
+    number: int
+    status: bytes
+
+
+class SeatData(Frame, Generic[Body], tag=9):
+    """As `Data`, from one of the sender's k seats before a semaphore to one of the receiver's, or to all (-1)."""
+
+    number: int
+    received: int
+    lock: str
+    k: int
+    src: int
+    dst: int
+    body: Body
+
+
+class Seats(Frame, tag=10):
+    """For the sender, this semaphore lets in k."""
+
+    lock: str
+    k: int
+
+
+class Remind(Frame, tag=11):
+    """The sender has lost its memory. Which locks are there?"""
+
+
+class Known(Frame, tag=12):
+    """The locks that the sender knows, and those of semaphores with how many they let in (0: no semaphore)."""
+
+    locks: tuple[tuple[str, int], ...]
+    last: bool  # there are no more
+
+
+class Bye(Frame, tag=8):
+    """The last frame before the sender closes the connection, and why."""
+
+    reason: str
+    leaving: bool  # the sender is about to end
+
+
+_encoder = msgspec.msgpack.Encoder()
+_encode_into = _encoder.encode_into
+_VERSION_BITS = VERSION << 24
+
+
+def encode_frame(frame: Frame) -> bytes:
+    body = bytearray(HEADER)
+    _encode_into(frame, body, HEADER)
+    size = len(body) - HEADER
+    if size > LONGEST_FRAME:
+        raise ProtocolError(f"a frame of {size} bytes is too long to send; {LONGEST_FRAME} are allowed")
+    body[:HEADER] = (_VERSION_BITS | size).to_bytes(HEADER, "big")
+    return bytes(body)
+
+
+class FrameReader:
+    """Cuts a stream of bytes into frames."""
+
+    def __init__(self, decode: Callable[[memoryview], Frame]) -> None:
+        self.decode = decode
+        self.rest = b""  # of a frame that has not arrived in full
+        self.longest = LONGEST_GREETING
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """The frames that are complete with `data`."""
+        if self.rest:
+            data = self.rest + data
+        view = memoryview(data)
+        start, end = 0, len(data)
+        frames: list[Frame] = []
+        while end - start >= HEADER:
+            head = int.from_bytes(data[start : start + HEADER], "big")
+            if head >> 24 != VERSION:
+                raise ProtocolError(f"speaks version {head >> 24} of the protocol; this is version {VERSION}")
+            size = head & 0xFFFFFF
+            if size > self.longest:
+                raise ProtocolError(f"a frame of {size} bytes is too long; {self.longest} are allowed here")
+            stop = start + HEADER + size
+            if stop > end:
+                break
+            frames.append(self.decode(view[start + HEADER : stop]))
+            start = stop
+        self.rest = data[start:]
+        return frames
