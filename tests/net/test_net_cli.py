@@ -113,7 +113,7 @@ def test_nodes_locks_and_status(machine: Machine) -> None:
     alone = machine.run("lock", "jukebox", "--exclusive", "--node", "c", "--timeout", "0.3", "--", "echo", "never")
     assert alone.returncode == 1
     assert alone.stdout == ""
-    assert "was not to be had in 0.3 s" in alone.stderr
+    assert "could not be acquired within 0.3 s" in alone.stderr
 
     told = json.loads(machine.run("status", "--node", "b", "--json").stdout)
     assert list(told) == ["a", "b", "c"]
