@@ -60,7 +60,10 @@ def test_links_to_headings_lead_somewhere() -> None:
             assert anchor in anchors, f"{page.name} points to #{anchor}"
 
 
-@pytest.mark.parametrize("page", ["tutorial.md", "simulator.md", "writing-algorithms.md", "checking.md"])
+RUNNING = ["tutorial.md", "simulator.md", "experiments.md", "checking.md", "writing-algorithms.md"]
+
+
+@pytest.mark.parametrize("page", RUNNING)
 def test_the_page_runs_from_top_to_bottom(page: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     run_page(DOCS / page, tmp_path)
