@@ -1,66 +1,89 @@
 # Each target sets up what it needs, in .venv. It takes Python 3.11 or newer; a C compiler makes everything faster.
-#   make test PYTHON=python3.12     to choose another Python
+#   make test PYTHON=python3.12 VENV=.venv-3.12     to use another Python
 
 PYTHON ?= python3
-BIN := .venv/bin
+PYTHONS ?= python3.11 python3.12 python3.13
+VENV ?= .venv
+BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
-SOURCES := $(shell find src -name '*.py') setup.py pyproject.toml
+SOURCES := $(shell find src -name '*.py') setup.py pyproject.toml README.md
 PYTEST := $(BIN)/python -m pytest -q -n 2
-# what runs once more interpreted: not the network, the laboratory and the command line, which are never compiled, and
-# not what only explores longer
+# What runs once more interpreted: the tests of the compiled rooms. The network, the laboratory and the command line are
+# never compiled.
 COMPILED_TESTS := $(addprefix tests/,kernel parts paper traces conformance group sim faults weak transform \
-  check/test_state_counts.py check/test_known_results.py check/test_explorer_faults.py)
+  checker/test_state_counts.py checker/test_known_results.py checker/test_explorer_faults.py)
 unexport PYTHONPATH
 
-.PHONY: help demo test lint test-compiled test-interpreted bench soak chaos clean
+.PHONY: help demo test test-deep test-pythons test-python lint test-compiled test-interpreted bench soak chaos clean
 .DELETE_ON_ERROR:
 
-help:  ## say what there is
+help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
 
-demo: .venv/built  ## a jukebox shared by five nodes, live
+demo: $(VENV)/built  ## a jukebox shared by five nodes, live
 	$(BIN)/congenial demo
 
-test: lint test-compiled test-interpreted  ## lint, types, and the tests, compiled and interpreted
+test: lint test-compiled test-interpreted  ## lint, types, and the quick tests, compiled and interpreted
 
-lint: .venv/tools  ## style and types
+lint: $(VENV)/tools  ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test-compiled: .venv/built  ## the tests of the package as installed
-	$(PYTEST)
+test-compiled: $(VENV)/built  ## the quick tests of the installed package
+	$(PYTEST) -m "not deep"
 
-test-interpreted: .venv/built  ## the tests of what is compiled, with the sources as they are
-	PYTHONPATH=$(CURDIR)/src $(PYTEST) $(COMPILED_TESTS)
+test-interpreted: $(VENV)/built  ## the quick tests of the compiled rooms, with the sources as they are
+	PYTHONPATH=$(CURDIR)/src $(PYTEST) -m "not deep" $(COMPILED_TESTS)
 
-bench: .venv/built  ## how fast engine, checker and locks are, beside others
+test-deep: $(VENV)/built  ## the long explorations that make test leaves out, compiled and interpreted
+	$(PYTEST) -m deep
+	PYTHONPATH=$(CURDIR)/src $(PYTEST) -m deep $(COMPILED_TESTS)
+
+test-pythons:  ## the quick tests with each of PYTHONS that is installed, compiled and as plain Python
+	@set -e; for python in $(PYTHONS); do \
+	  if $$python -c '' 2>/dev/null; then $(MAKE) test-python PYTHON=$$python VENV=.venv-$$python; \
+	  else echo "$$python is not installed: not tested"; fi; \
+	done
+
+test-python: $(VENV)/built
+	$(PYTEST) -m "not deep"
+	@rm -f $(VENV)/built
+	CONGENIAL_PURE=1 $(PIP) --no-build-isolation --no-deps --force-reinstall .
+	$(BIN)/congenial --version
+	$(PYTEST) -m "not deep" $(COMPILED_TESTS) tests/cli tests/test_readme.py
+
+bench: $(VENV)/built  ## how fast engine, checker and locks are, beside others
 	@for script in benchmarks/*.py; do if grep -q __main__ $$script; then $(BIN)/python $$script || exit 1; fi; done
 
-soak: .venv/built  ## five nodes, 200 tasks, cut connections, for five minutes
+soak: $(VENV)/built  ## five nodes, 200 tasks, cut connections, for five minutes
 	$(BIN)/python tests/net/soak.py --seconds 300
 
 SECONDS ?= 300
-chaos: .venv/built  ## five nodes that are killed, stopped, cut off and slowed down: make chaos SECONDS=600 SEED=7
+chaos: $(VENV)/built  ## five nodes that are killed, stopped, cut off and slowed down: make chaos SECONDS=600 SEED=7
 	$(BIN)/python tests/net/chaos.py --seconds $(SECONDS) --seed $(or $(SEED),1)
 
 clean:  ## remove everything that make has made
-	rm -rf .venv build src/*.egg-info
+	rm -rf .venv .venv-* build src/*.egg-info
 
 # -- set-up ----------------------------------------------------------------------------------------------
 
-.venv/tools: pyproject.toml  # with all extras: the tests and benchmarks use them
+$(VENV)/tools: pyproject.toml  # with all extras: the tests and benchmarks use them
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=...")'
-	@echo "setting up .venv"
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "setting up $(VENV)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -c 'import tomllib; data = tomllib.load(open("pyproject.toml", "rb")); p = data["project"]; \
-	  print(*data["build-system"]["requires"], *p["dependencies"], *sum(p["optional-dependencies"].values(), []), sep="\n")' > .venv/wanted
-	@$(PIP) -r .venv/wanted
+	  print(*data["build-system"]["requires"], *p["dependencies"], *sum(p["optional-dependencies"].values(), []), sep="\n")' > $(VENV)/wanted
+	@$(PIP) -r $(VENV)/wanted
 	@touch $@
 
-.venv/built: .venv/tools $(SOURCES)
-	@echo "compiling the package (about a minute)"
-	@rm -rf build
-	@$(PIP) --no-build-isolation --no-deps --force-reinstall .
-	@cd .venv && bin/congenial --version
+# What has been compiled stays in build/, so only what has changed is compiled again; what is only copied is copied anew,
+# without the files that are gone. Without a C compiler the package is installed as plain Python.
+$(VENV)/built: $(VENV)/tools $(SOURCES)
+	@echo "building the package: on two cores about 90 seconds the first time, and about 15 after a small change"
+	@rm -rf build/lib* build/bdist* $(VENV)/wheel
+	@if command -v $${CC:-cc} >/dev/null; then export CONGENIAL_COMPILED=1; fi; $(BIN)/python -c \
+	  'from setuptools.build_meta import build_wheel; build_wheel("$(VENV)/wheel", {"--global-option": "-q"})'
+	@$(PIP) --no-deps --force-reinstall $(VENV)/wheel/*.whl
+	@cd $(VENV) && bin/congenial --version
 	@touch $@
