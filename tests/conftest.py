@@ -1,9 +1,14 @@
-"""What all tests share: the switch that rewrites golden files, and hypothesis settings that do not depend on load."""
+"""What all tests share: the switch that rewrites golden files, hypothesis settings that do not depend on load, and the
+end of every process that a test has started."""
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import settings
+from processes import Watched, end_all
 
 settings.register_profile("congenial", deadline=None, max_examples=60)
 settings.load_profile("congenial")
@@ -16,3 +21,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def rewrite(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--rewrite"))
+
+
+@pytest.fixture(autouse=True)
+def _no_process_outlives_its_test() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subprocess, "Popen", Watched)
+        yield
+    end_all()

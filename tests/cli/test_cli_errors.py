@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from time import sleep
+from time import monotonic, sleep
 
 import pytest
 from shell import Run
@@ -103,11 +103,14 @@ def test_hops_of_a_node_that_never_enters(run: Run, tmp_path: Path) -> None:
 
 def test_ctrl_c(tmp_path: Path) -> None:
     trace = tmp_path / "started"
-    words = ("sim", "ricart-agrawala", "--nodes", "200", "--requests", "1000000", "--trace", str(trace))
+    words = ("sim", "ricart-agrawala", "--nodes", "200", "--requests", "100", "--trace", str(trace))  # minutes
     process = subprocess.Popen(
         [sys.executable, "-m", "congenial", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
+    until = monotonic() + 60
     while not (trace.exists() and trace.stat().st_size):
+        assert process.poll() is None, "it ended before it could be interrupted"
+        assert monotonic() < until, "it does not start"
         sleep(0.05)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)

@@ -1,0 +1,69 @@
+"""Every process that a test starts ends with the test, whatever happens.
+
+`tests/conftest.py` puts `Watched` in the place of `subprocess.Popen`. Each process then leads a session of its own, and
+when the test is over, passed or failed, everything in that session is killed: the process and all that it has started.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+
+class Watched(subprocess.Popen[Any]):
+    started: ClassVar[list[Watched]] = []
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        options.setdefault("start_new_session", True)
+        with interruptible():
+            super().__init__(*args, **options)
+        Watched.started.append(self)
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Start processes that Ctrl-C interrupts, even if it is ignored here, as it is under nohup and in the background.
+
+    A process inherits that a signal is ignored, and Python then installs no handler for it.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+    else:
+        yield
+
+
+def end_all() -> None:
+    """Kill what the test has started and left running."""
+    leaders = {process.pid for process in Watched.started}
+    if leaders:
+        for pid in running():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                if pid in leaders or os.getsid(pid) in leaders:
+                    os.kill(pid, signal.SIGKILL)
+    for process in Watched.started:
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        process.wait()
+    Watched.started.clear()
+    for child in multiprocessing.active_children():
+        child.kill()
+        child.join()
+
+
+def running() -> list[int]:
+    """All processes of the machine; where there is no /proc, those that tests have started themselves."""
+    found = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+    return found or [process.pid for process in Watched.started if process.poll() is None]
