@@ -1,11 +1,11 @@
-"""How fast is the engine? Deliveries per CPU second, beside what one would write by hand.
+"""How fast is the engine? Deliveries per CPU second, compared with hand-written loops.
 
-    python benchmarks/engine.py            everything, in one table
-    python benchmarks/engine.py --build D  keep the compiled package in D, for the next time
+    python benchmarks/engine.py                          all rows, in one table
+    python benchmarks/engine.py --only broadcast         the rows whose name contains this
 
-The package is compiled afresh, together with a trivial node, from the files as they are. Every row runs in a process
-of its own. The rows take turns, several rounds of them, and each shows its best round: on a busy machine the best is
-the least disturbed.
+It measures the package that this Python imports: install it compiled first (`make bench` does). Every row runs in a
+process of its own. The rows take turns for several rounds, and each shows its best round: on a busy machine the best
+round is the least disturbed one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from resource import RUSAGE_SELF, getrusage
 from time import process_time
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
 MILLION = 1_000_000
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 
@@ -38,8 +37,7 @@ Timing = tuple[int, float]  # deliveries, CPU seconds
 
 def engine_broadcast(n: int, deliveries: int, compiled: bool = True) -> Timing:
     """Think Exp(1), broadcast, delay Exp(1), the receiver counts: by this engine."""
-    from congenial.sim.trivial import Broadcaster
-
+    from congenial.sim.broadcast import Broadcaster
     from congenial.sim.scenario import Scenario
 
     class Interpreted(Broadcaster):
@@ -82,7 +80,7 @@ def heapq_broadcast(n: int, deliveries: int) -> Timing:
 
 
 def simpy_broadcast(n: int, deliveries: int) -> Timing:
-    """By SimPy: a Store per process, and a process per message that puts it there after its delay."""
+    """By SimPy: a Store per process, and for each message a process that puts it there after its delay."""
     import simpy
 
     environment = simpy.Environment()
@@ -130,7 +128,7 @@ def rounds(n: int, deliveries: int) -> int:
 
 
 def algorithm_run(name: str, n: int, deliveries: int) -> Timing:
-    """About so many deliveries of an algorithm in the catalogue, under the usual load (groups: 50, 20% of them hot)."""
+    """An algorithm of the catalogue under the usual load (50 groups, 20% of them hot), for about so many deliveries."""
     from congenial.problems.group import GROUP
     from congenial.sim.scenario import Scenario
     from congenial.systems.catalogue import ALGORITHMS
@@ -184,26 +182,15 @@ def measure(name: str) -> None:
 # -- the table -------------------------------------------------------------------------------------------
 
 
-def build(place: Path) -> None:
-    """Compile the package with the trivial node, and the C++ program, unless they are there already."""
-    if not (place / "src").exists():
-        for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
-            if (ROOT / name).exists():
-                shutil.copy(ROOT / name, place / name)
-        ignored = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__", "*.egg-info")
-        shutil.copytree(ROOT / "src", place / "src", ignore=ignored)
-        shutil.copy(HERE / "trivial.py", place / "src" / "congenial" / "sim" / "trivial.py")
-        print("compiling the package with a trivial node ...", file=sys.stderr, flush=True)
-        command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
-        subprocess.run(command, cwd=place, check=True, stdout=subprocess.DEVNULL)
-    if COMPILER and not (place / "broadcast").exists():
-        subprocess.run([COMPILER, "-O3", "-o", place / "broadcast", HERE / "broadcast.cpp"], check=True)
+def build_yardstick(folder: Path) -> None:
+    """Compile the C++ program."""
+    if COMPILER:
+        subprocess.run([COMPILER, "-O3", "-o", folder / "broadcast", HERE / "broadcast.cpp"], check=True)
 
 
-def run_row(name: str, place: Path) -> dict[str, float]:
-    environment = {**os.environ, "PYTHONPATH": str(place / "src"), "CONGENIAL_BENCH": str(place)}
+def run_row(name: str, folder: Path) -> dict[str, float]:
     command = [sys.executable, __file__, "--row", name]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=place)
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "CONGENIAL_BENCH": str(folder)})
     if done.returncode:
         print(f"\r\033[K{name} failed: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
         return {"deliveries": 0.0, "seconds": 1.0, "peak": 0.0}
@@ -211,15 +198,16 @@ def run_row(name: str, place: Path) -> dict[str, float]:
     return figures
 
 
-def table(place: Path, turns: int, only: str) -> None:
-    sys.path.insert(0, str(place / "src"))
+def table(folder: Path, turns: int, only: str) -> None:
     names = [name for name in {**broadcast_rows(), **algorithm_rows()} if only in name]
+    if not names:
+        sys.exit(f"no row's name contains {only!r}")
     best: dict[str, float] = {}
     peak: dict[str, float] = {}
     for turn in range(turns):
         for name in names:
             print(f"\r\033[Kround {turn + 1} of {turns}: {name}", end="", file=sys.stderr, flush=True)
-            figures = run_row(name, place)
+            figures = run_row(name, folder)
             best[name] = max(best.get(name, 0.0), figures["deliveries"] / figures["seconds"])
             peak[name] = figures["peak"]
     print("\r\033[K", end="", file=sys.stderr, flush=True)
@@ -233,24 +221,23 @@ def table(place: Path, turns: int, only: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description="Deliveries per CPU second of the engine, beside what one writes by hand."
-    )
-    parser.add_argument("--build", type=Path, help="keep the compiled package in this folder and use it again")
-    parser.add_argument("--turns", type=int, default=3, help="rounds, of which each row's best counts")
+    parser = argparse.ArgumentParser(description="Deliveries per CPU second of the engine, and of hand-written loops.")
+    parser.add_argument("--turns", type=int, default=3, help="rounds; each row shows its best")
     parser.add_argument("--only", default="", help="rows whose name contains this")
     parser.add_argument("--row", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.row:
         measure(options.row)
         return
+    from congenial.cli.output import compiled
+
+    if not compiled():
+        print("the package is not compiled: this measures plain Python", file=sys.stderr)
     if not COMPILER:
         print("no C++ compiler here: its rows are left out", file=sys.stderr)
-    with tempfile.TemporaryDirectory() as temporary:
-        place = options.build.resolve() if options.build else Path(temporary)
-        place.mkdir(parents=True, exist_ok=True)
-        build(place)
-        table(place, options.turns, options.only)
+    with tempfile.TemporaryDirectory() as folder:
+        build_yardstick(Path(folder))
+        table(Path(folder), options.turns, options.only)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The node that does nothing but broadcast: what is left is the engine. Compiled together with the package."""
+"""A node that only broadcasts and counts. A run of it costs what the engine itself costs; `benchmarks/engine.py` uses it."""
 
 from __future__ import annotations
 
