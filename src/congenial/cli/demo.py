@@ -19,6 +19,7 @@ congenial demo --seconds 5 --algorithm ra2
 """
 
 NODES = ("a", "b", "c", "d", "e")
+NEXT = "Next: `congenial --help` lists the commands, docs/tutorial.md writes a lock in 15 minutes, docs/README.md has the rest"
 LISTENERS = (3, 3, 2, 2, 2)  # of each node
 
 
@@ -40,6 +41,7 @@ def command(
     demo.summarise()
     if demo.witness.violations:
         raise SafetyViolation(demo.witness.violations[0])
+    print(NEXT)
 
 
 class Demo:
