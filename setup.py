@@ -129,7 +129,9 @@ class Compile(build_ext):
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(kept, place)
 
-    def in_parallel(self, done: str, work: Callable[[str, Extension], None], tasks: list[tuple[str, Extension]]) -> None:
+    def in_parallel(
+        self, done: str, work: Callable[[str, Extension], None], tasks: list[tuple[str, Extension]]
+    ) -> None:
         progress = Progress(done, sum(size(task) for task in tasks), len(tasks))
         with ThreadPoolExecutor(self.parallel or cores()) as pool:
             futures = {pool.submit(work, *task): task for task in tasks}

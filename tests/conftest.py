@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+
 from processes import Watched, end_all
 
 settings.register_profile("congenial", deadline=None, max_examples=60)

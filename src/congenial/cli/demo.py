@@ -19,7 +19,7 @@ congenial demo --seconds 5 --algorithm ra2
 """
 
 NODES = ("a", "b", "c", "d", "e")
-NEXT = "Next: `congenial --help` lists the commands, docs/tutorial.md writes a lock in 15 minutes, docs/README.md has the rest"
+NEXT = "Next: docs/tutorial.md, a lock of your own in 15 minutes; docs/README.md, all pages; `congenial --help`."
 LISTENERS = (3, 3, 2, 2, 2)  # of each node
 
 
