@@ -1,4 +1,4 @@
-"""A node that only broadcasts and counts: a run of it costs what the engine itself costs. For `benchmarks/engine.py`."""
+"""A node that only broadcasts and counts: a run costs what the engine itself costs. For `benchmarks/engine.py`."""
 
 from __future__ import annotations
 
