@@ -341,7 +341,7 @@ class TestChannels:
     def test_alone_there_is_nobody_to_tell(self) -> None:
         run = drive(Herald, 1, [(0.0, 0, 1.0)])
         assert not run.of("send")
-        assert run.engine.sent_count == 0
+        assert run.engine.network.sent_count == 0
 
 
 class TestTheEnd:

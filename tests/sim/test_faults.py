@@ -15,7 +15,7 @@ from congenial.kernel.problem import Groups
 from congenial.sim.chance import Constant, Distribution, Exponential, Uniform
 from congenial.sim.faults import (
     Faults,
-    Mishap,
+    MessageFault,
     Outage,
     Partition,
     RandomOutages,
@@ -32,46 +32,48 @@ CHANNELS = [Constant(1.0), Exponential(1.0)]  # in the queue, and in the bag
 @pytest.mark.parametrize("delay", CHANNELS, ids=str)
 class TestLoss:
     def test_a_rate_loses_that_share_of_messages(self, delay: Distribution) -> None:
-        run = drive(Herald, 11, EVERY_TEN, delay, faults=Faults(loss=(Mishap(0.3),)))
+        run = drive(Herald, 11, EVERY_TEN, delay, faults=Faults(loss=(MessageFault(0.3),)))
         lost = len(run.of("drop"))
         assert lost + len(run.of("deliver")) == 1000
         assert abs(lost - 300) < 5 * sqrt(1000 * 0.3 * 0.7)
         assert run.nothing_leaks()
 
     def test_rate_one_loses_everything(self, delay: Distribution) -> None:
-        run = drive(Herald, 3, EVERY_TEN, delay, faults=Faults(loss=(Mishap(1.0),)))
+        run = drive(Herald, 3, EVERY_TEN, delay, faults=Faults(loss=(MessageFault(1.0),)))
         assert len(run.of("drop")) == 200
         assert not run.of("deliver")
         assert run.nothing_leaks()
 
     def test_a_script_loses_what_is_sent_in_its_stretch_of_time(self, delay: Distribution) -> None:
-        run = drive(Herald, 2, EVERY_TEN, delay, faults=Faults(loss=(Mishap(1.0, 95, 205),)))
+        run = drive(Herald, 2, EVERY_TEN, delay, faults=Faults(loss=(MessageFault(1.0, 95, 205),)))
         assert [event.t for event in run.of("drop")] == [10.0 * k for k in range(10, 21)]
 
     def test_a_stretch_on_top_of_a_rate_leaves_the_rate_as_it_was(self, delay: Distribution) -> None:
-        run = drive(Herald, 2, EVERY_TEN, delay, faults=Faults(loss=(Mishap(1.0), Mishap(1.0, 95, 205))))
+        run = drive(Herald, 2, EVERY_TEN, delay, faults=Faults(loss=(MessageFault(1.0), MessageFault(1.0, 95, 205))))
         assert len(run.of("drop")) == 100
 
     def test_overlapping_stretches_each_count_while_they_last(self, delay: Distribution) -> None:
-        run = drive(Herald, 2, EVERY_TEN, delay, faults=Faults(loss=(Mishap(1.0, 95, 205), Mishap(1.0, 155, 305))))
+        run = drive(
+            Herald, 2, EVERY_TEN, delay, faults=Faults(loss=(MessageFault(1.0, 95, 205), MessageFault(1.0, 155, 305)))
+        )
         assert [event.t for event in run.of("drop")] == [10.0 * k for k in range(10, 31)]
 
 
 @pytest.mark.parametrize("delay", CHANNELS, ids=str)
 class TestDuplication:
     def test_a_rate_doubles_that_share_of_messages(self, delay: Distribution) -> None:
-        run = drive(Herald, 11, EVERY_TEN, delay, faults=Faults(duplication=(Mishap(0.3),)))
+        run = drive(Herald, 11, EVERY_TEN, delay, faults=Faults(duplication=(MessageFault(0.3),)))
         assert abs(len(run.of("deliver")) - 1300) < 5 * sqrt(1000 * 0.3 * 0.7)
         assert run.nothing_leaks()
 
     def test_a_script_doubles_what_is_sent_in_its_stretch_of_time(self, delay: Distribution) -> None:
-        run = drive(Herald, 2, EVERY_TEN, delay, faults=Faults(duplication=(Mishap(1.0, 95, 205),)))
+        run = drive(Herald, 2, EVERY_TEN, delay, faults=Faults(duplication=(MessageFault(1.0, 95, 205),)))
         heard = [number for _, number in run.node(1).heard]
         assert [number for number in range(1, 101) if heard.count(number) == 2] == list(range(11, 22))
         assert len(heard) == 111
 
     def test_a_duplicate_is_not_counted_as_sent(self, delay: Distribution) -> None:
-        run = drive(Herald, 2, EVERY_TEN, delay, faults=Faults(duplication=(Mishap(1.0),)))
+        run = drive(Herald, 2, EVERY_TEN, delay, faults=Faults(duplication=(MessageFault(1.0),)))
         assert run.engine.meter.deliveries == 200
         assert [int(kind.count) for kind in run.engine.meter.kinds.values()] == [100]
 
@@ -83,15 +85,15 @@ class TestReordering:
         return [number for _, number in run.node(1).heard]
 
     def test_fifo_channels_keep_the_order(self) -> None:
-        assert self.heard(Faults(loss=(Mishap(0.0),))) == list(range(1, 201))
+        assert self.heard(Faults(loss=(MessageFault(0.0),))) == list(range(1, 201))
 
     def test_a_rate_breaks_it(self) -> None:
-        heard = self.heard(Faults(reordering=(Mishap(0.2),)))
+        heard = self.heard(Faults(reordering=(MessageFault(0.2),)))
         assert sorted(heard) == list(range(1, 201))
         assert heard != sorted(heard)
 
     def test_a_script_breaks_it_in_its_stretch_of_time_only(self) -> None:
-        heard = self.heard(Faults(reordering=(Mishap(1.0, 0.995, 1.505),)))
+        heard = self.heard(Faults(reordering=(MessageFault(1.0, 0.995, 1.505),)))
         straight = [number for number in heard if not 101 <= number <= 151]
         strays = [number for number in heard if 101 <= number <= 151]
         assert straight == sorted(straight)

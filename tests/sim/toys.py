@@ -108,7 +108,8 @@ class Run:
 
     def nothing_leaks(self) -> bool:
         """Every envelope has been given back, and no message is counted as under way."""
-        return self.engine.free_count == len(self.engine.messages) and self.engine.under_way == 0
+        network = self.engine.network
+        return network.free_count == len(network.messages) and network.under_way == 0
 
 
 def make(

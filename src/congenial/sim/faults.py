@@ -13,7 +13,7 @@ FOREVER = float("inf")
 
 
 @dataclass(frozen=True)
-class Mishap:
+class MessageFault:
     """A share `rate` of all messages sent between `start` and `end` meets with it."""
 
     rate: float
@@ -57,9 +57,9 @@ class RandomPartitions:
 
 @dataclass(frozen=True)
 class Faults:
-    loss: tuple[Mishap, ...] = ()
-    duplication: tuple[Mishap, ...] = ()
-    reordering: tuple[Mishap, ...] = ()  # on FIFO channels: the message may be overtaken
+    loss: tuple[MessageFault, ...] = ()
+    duplication: tuple[MessageFault, ...] = ()
+    reordering: tuple[MessageFault, ...] = ()  # on FIFO channels: the message may be overtaken
     crashes: tuple[Outage | RandomOutages, ...] = ()
     pauses: tuple[Outage | RandomOutages, ...] = ()
     partitions: tuple[Partition | RandomPartitions, ...] = ()
@@ -76,13 +76,13 @@ class Faults:
 NO_FAULTS = Faults()
 
 
-def parse_mishap(text: str, what: str) -> Mishap:
+def parse_message_fault(text: str, what: str) -> MessageFault:
     """'0.1', or '0.1@100-200' for a stretch of time."""
     head, start, end = _split_times(text, what)
     rate = _number(head, what)
     if not 0 <= rate <= 1:
         raise ConfigError(f"{what} {text!r}: a share of messages lies between 0 and 1")
-    return Mishap(rate, start, end)
+    return MessageFault(rate, start, end)
 
 
 def parse_outage(text: str, what: str, n: int) -> Outage | RandomOutages:

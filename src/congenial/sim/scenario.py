@@ -10,12 +10,13 @@ from congenial.kernel.node import Node
 from congenial.kernel.trace import Trace
 from congenial.parts.detectors import parse_heartbeats
 from congenial.sim.chance import Constant, Distribution, parse_distribution
-from congenial.sim.engine import MOST_PROCESSES, Engine
+from congenial.sim.engine import Engine
+from congenial.sim.events import MOST_PROCESSES
 from congenial.sim.faults import (
     FOREVER,
     NO_FAULTS,
     Faults,
-    parse_mishap,
+    parse_message_fault,
     parse_outage,
     parse_partition,
 )
@@ -93,9 +94,9 @@ class Scenario:
     def faults(self) -> Faults:
         n = self.nodes
         faults = Faults(
-            loss=tuple([parse_mishap(text, "loss") for text in self.loss]),
-            duplication=tuple([parse_mishap(text, "duplicate") for text in self.duplicate]),
-            reordering=tuple([parse_mishap(text, "reorder") for text in self.reorder]),
+            loss=tuple([parse_message_fault(text, "loss") for text in self.loss]),
+            duplication=tuple([parse_message_fault(text, "duplicate") for text in self.duplicate]),
+            reordering=tuple([parse_message_fault(text, "reorder") for text in self.reorder]),
             crashes=tuple([parse_outage(text, "crash", n) for text in self.crash]),
             pauses=tuple([parse_outage(text, "pause", n) for text in self.pause]),
             partitions=tuple([parse_partition(text, n) for text in self.partition]),

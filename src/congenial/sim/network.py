@@ -1,0 +1,214 @@
+"""The network: messages on their way, over channels with random delays.
+
+Where channels delay messages exponentially and do not keep their order, messages on their way are in a bag from which
+the engine draws (`Bag` says why that is right). Otherwise every copy of a message is an event in the queue.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+from librt.random import Random
+from librt.vecs import append, vec
+from mypy_extensions import i64
+
+from congenial.kernel.message import Message
+from congenial.kernel.trace import DROP, SEND, Trace, message_event
+from congenial.sim.chance import Distribution, Exponential
+from congenial.sim.events import ARRIVE, PROCESS_BITS, TRANSMITTED
+from congenial.sim.meter import Meter
+from congenial.sim.queue import Bag, EventQueue
+
+
+@final
+class Network:
+    """Carries the messages of `n` processes.
+
+    A message waits in an envelope until its last copy has been delivered or lost. A copy on its way is one integer:
+    the envelope's number above the bits of its destination.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        delay: Distribution,
+        fifo: bool,
+        bandwidth: float,
+        queue: EventQueue,
+        meter: Meter,
+        trace: Trace | None,
+        random: Random,
+        fault_random: Random,
+    ) -> None:
+        self.n: i64 = n
+        self.delay = delay
+        self.bandwidth = bandwidth  # integers per unit of time; 0: no limit
+        self.queue = queue
+        self.meter = meter
+        self.trace = trace
+        self.random = random
+        self.fault_random = fault_random
+        self.memoryless = isinstance(delay, Exponential) and not fifo
+        self.bag = Bag()
+        self.order: ChannelOrder | None = ChannelOrder(n) if fifo else None
+        self.under_way: i64 = 0  # messages in the queue, or deferred because their receiver is paused
+        # by envelope
+        self.messages: list[Message | None] = []
+        self.sources = vec[i64]()
+        self.destinations = vec[i64]()  # -1: everyone
+        self.copies = vec[i64]()  # neither delivered nor lost yet
+        self.ids = vec[i64]()
+        # envelopes to be used again, and how many there are
+        self.free = vec[i64]()
+        self.free_count: i64 = 0
+        self.sent_count: i64 = 0
+        # faults in force, which the disturbances change
+        self.faulty = False  # can there be any?
+        self.loss_rate = 0.0
+        self.duplication_rate = 0.0
+        self.reordering_rate = 0.0
+        self.partitions: list[list[int]] = []  # the side of each process
+
+    # -- sending ---------------------------------------------------------------------------------------
+
+    def send(self, now: float, source: i64, msg: Message, to: i64, copies: i64) -> None:
+        """Send a message to process `to`, or to everyone if that is -1."""
+        size = self.meter.sent(msg, copies)
+        envelope = self._envelope(source, msg, to, copies)
+        if self.trace is not None:
+            self.trace.record(message_event(now, SEND, source, to, self.sent_count, msg))
+        if self.bandwidth > 0.0 and self.memoryless:
+            self.under_way += 1
+            self.queue.push(now + float(size) / self.bandwidth, TRANSMITTED | envelope)
+        elif self.bandwidth > 0.0:
+            self._schedule_all(now, envelope, float(size) / self.bandwidth)
+        else:
+            self._launch(now, envelope)
+
+    def transmitted(self, now: float, envelope: i64) -> None:
+        """All of a message has been put on the wire."""
+        self.under_way -= 1
+        self._launch(now, envelope)
+
+    def _envelope(self, source: i64, msg: Message, to: i64, copies: i64) -> i64:
+        self.sent_count += 1
+        if self.free_count > 0:
+            self.free_count -= 1
+            envelope = self.free[self.free_count]
+            self.messages[envelope] = msg
+            self.sources[envelope] = source
+            self.destinations[envelope] = to
+            self.copies[envelope] = copies
+            self.ids[envelope] = self.sent_count
+            return envelope
+        self.messages.append(msg)
+        self.sources = append(self.sources, source)
+        self.destinations = append(self.destinations, to)
+        self.copies = append(self.copies, copies)
+        self.ids = append(self.ids, self.sent_count)
+        self.free = append(self.free, i64(0))
+        return i64(len(self.messages)) - 1
+
+    def _launch(self, now: float, envelope: i64) -> None:
+        """Put a message on its way to its destination, or to all of them."""
+        if not self.memoryless:
+            self._schedule_all(now, envelope, 0.0)
+            return
+        to = self.destinations[envelope]
+        base = envelope << PROCESS_BITS
+        if self.faulty:
+            for receiver in self._receivers(envelope):
+                for _ in range(self._arrivals(now, envelope, receiver)):
+                    self.bag.put(base | i64(receiver))
+        elif to >= 0:
+            self.bag.put(base | to)
+        else:
+            self.bag.put_all(base, self.n, self.sources[envelope])
+
+    def _schedule_all(self, now: float, envelope: i64, transmission: float) -> None:
+        base = envelope << PROCESS_BITS
+        source = self.sources[envelope]
+        to = self.destinations[envelope]
+        start = now + transmission
+        if self.faulty:
+            for receiver in self._receivers(envelope):
+                for _ in range(self._arrivals(now, envelope, receiver)):
+                    self._schedule(start, base, source, receiver)
+        elif to >= 0:
+            self._schedule(start, base, source, to)
+        else:
+            to = 0
+            while to < self.n:
+                if to != source:
+                    self._schedule(start, base, source, to)
+                to += 1
+
+    def _schedule(self, start: float, base: i64, source: i64, to: i64) -> None:
+        arrival = start + self.delay.draw(self.random)
+        if self.order is not None and (
+            self.reordering_rate == 0.0 or self.fault_random.random() >= self.reordering_rate
+        ):
+            arrival = self.order.after(source * self.n + to, arrival)
+        self.under_way += 1
+        self.queue.push(arrival, ARRIVE | base | to)
+
+    # -- the end of a copy -----------------------------------------------------------------------------
+
+    def discard_copy(self, envelope: i64) -> None:
+        """A copy has been delivered or lost; with the last one the envelope is free."""
+        left = self.copies[envelope] - 1
+        self.copies[envelope] = left
+        if left == 0:
+            self.messages[envelope] = None
+            self.free[self.free_count] = envelope
+            self.free_count += 1
+
+    def lose(self, now: float, envelope: i64, to: i64) -> None:
+        """A copy never arrives."""
+        msg = self.messages[envelope]
+        if self.trace is not None and msg is not None:
+            self.trace.record(message_event(now, DROP, to, self.sources[envelope], self.ids[envelope], msg))
+        self.discard_copy(envelope)
+
+    # -- faults ----------------------------------------------------------------------------------------
+
+    def _receivers(self, envelope: i64) -> list[int]:
+        to = self.destinations[envelope]
+        if to >= 0:
+            return [to]
+        return [process for process in range(self.n) if process != self.sources[envelope]]
+
+    def _arrivals(self, now: float, envelope: i64, to: i64) -> int:
+        """How often a copy of a message arrives: 0 times if it is lost, twice if it is duplicated."""
+        source = self.sources[envelope]
+        cut = False
+        for side in self.partitions:
+            cut = cut or side[source] != side[to]
+        if cut or (self.loss_rate > 0.0 and self.fault_random.random() < self.loss_rate):
+            self.lose(now, envelope, to)
+            return 0
+        if self.duplication_rate > 0.0 and self.fault_random.random() < self.duplication_rate:
+            self.copies[envelope] += 1
+            return 2
+        return 1
+
+
+@final
+class ChannelOrder:
+    """FIFO channels: a message arrives no earlier than the ones sent before it on the same channel."""
+
+    def __init__(self, n: int) -> None:
+        self.dense = n <= 2000
+        self.latest = vec[float]([0.0] * (n * n if self.dense else 0))
+        self.sparse: dict[int, float] = {}
+
+    def after(self, channel: i64, arrival: float) -> float:
+        """The time of an arrival on a channel, put off until the latest one there."""
+        if self.dense:
+            if arrival < self.latest[channel]:
+                return self.latest[channel]
+            self.latest[channel] = arrival
+            return arrival
+        latest = max(arrival, self.sparse.get(channel, 0.0))
+        self.sparse[channel] = latest
+        return latest
