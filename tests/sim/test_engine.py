@@ -363,7 +363,7 @@ class TestTheEnd:
         assert run.engine.now == 90.0
 
     def test_a_run_that_ends_before_its_warm_up_is_refused(self) -> None:
-        with pytest.raises(ConfigError, match="--until"):
+        with pytest.raises(ConfigError, match=r"until \(50\) must be after warmup \(100\)"):
             simulate("suzuki-kasami", warmup=100.0, until=50.0)
 
     def test_time_up_is_not_a_deadlock(self) -> None:

@@ -1,11 +1,11 @@
 """The command line: `congenial SUBCOMMAND`.
 
-A subcommand is a module here with a function `command`, whose docstring is its help, and a text `EXAMPLES`, one
-command a line. Add its name to `SUBCOMMANDS`, and that is all. Modules import what is heavy (the simulator, tables)
-inside their functions, so that `congenial --help` and completion stay quick.
+A subcommand is a module here with a function `command`, whose docstring is its help, and a text `EXAMPLES` with one
+command a line. To add one, write the module and put its name into `SUBCOMMANDS`. Modules import what is heavy (the
+simulator, tables) inside their functions, so that `congenial --help` and completion stay quick.
 
-However a command ends, it ends with an exit code and at most one line on stderr: 0 if all went well, 1 if what was run
-went wrong (a violation, a deadlock, a node that raises, Ctrl-C), 2 if it could not be run as asked.
+Every command ends with an exit code and at most one line on stderr: 0 if all went well, 1 if what was run went wrong (a
+violation, a deadlock, a node that raises, Ctrl-C), 2 if it could not be run as asked.
 """
 
 from __future__ import annotations
@@ -25,22 +25,21 @@ SUBCOMMANDS = (
     "node", "lock", "status", "certs", "demo",
 )  # fmt: skip
 
-WENT_WRONG = 1
-CANNOT = 2
+FAILED = 1
+REFUSED = 2
 INTERRUPTED = 130  # what typer makes of Ctrl-C
-UsageError: type[Exception] = typer.BadParameter.__bases__[
-    0
-]  # typer does not export it, and its home has moved between versions
+# typer does not export it, and its home has moved between versions
+UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 
 def make_app() -> typer.Typer:
     app = typer.Typer(
         name="congenial",
-        help="Simulate, compare and look into algorithms of mutual exclusion.",
+        help="Simulate, compare, check and run algorithms for mutual exclusion.",
         rich_markup_mode="markdown",
         pretty_exceptions_enable=False,
     )
-    app.callback()(_everywhere)
+    app.callback()(_common_options)
     for name in SUBCOMMANDS:
         module = import_module(f"congenial.cli.{name}")
         # an empty line between examples keeps typer from running them together
@@ -55,22 +54,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = make_app()(args=words or ["--help"], prog_name="congenial", standalone_mode=False)
         sys.stdout.flush()
     except UsageError as error:
-        _exit(CANNOT, _usage(error))
+        _exit(REFUSED, _usage(error))
     except ConfigError as error:
-        _exit(CANNOT, str(error))
+        _exit(REFUSED, str(error))
     except CongenialError as error:
-        _exit(WENT_WRONG, str(error))
+        _exit(FAILED, str(error))
     except (KeyboardInterrupt, typer.Abort):
-        _exit(WENT_WRONG, "interrupted")
-    except BrokenPipeError:  # whoever read our output, such as `head`, has seen enough
+        _exit(FAILED, "interrupted")
+    except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(WENT_WRONG)
+        sys.exit(FAILED)
     except Exception as error:
         if os.environ.get("CONGENIAL_TRACEBACK"):
             raise
-        _exit(WENT_WRONG, f"{type(error).__name__}: {error} (CONGENIAL_TRACEBACK=1 shows where)")
+        _exit(FAILED, f"{type(error).__name__}: {error} (CONGENIAL_TRACEBACK=1 shows where)")
     if code == INTERRUPTED:
-        _exit(WENT_WRONG, "interrupted")
+        _exit(FAILED, "interrupted")
     sys.exit(code or 0)
 
 
@@ -93,9 +92,9 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _everywhere(
+def _common_options(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Simulate, compare and look into algorithms of mutual exclusion."""
+    """Simulate, compare, check and run algorithms for mutual exclusion."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from congenial.cli.options import Json, Seed
+from congenial.cli.options import Delay, Json, Loss, Nodes, Pause, Seed
 
 EXAMPLES = """
 congenial detector heartbeat:10,30 heartbeat:10,60
@@ -17,28 +17,28 @@ congenial detector heartbeat:10,40 --pause 0.001/100 --json
 
 def command(
     detectors: Annotated[list[str], typer.Argument(metavar="heartbeat:PERIOD,TIMEOUT...", help="What to measure.")],
-    nodes: Annotated[int, typer.Option(help="Processes.")] = 5,
-    delay: Annotated[str, typer.Option(help="Channel delay: a mean, or a distribution such as uniform:5,15.")] = "10",
-    loss: Annotated[list[str] | None, typer.Option(metavar="SHARE[@FROM-TO]", help="Messages get lost.")] = None,
-    pause: Annotated[
-        list[str] | None, typer.Option(metavar="P@FROM[-TO]", help="Process P stops for a while; or RATE/DURATION.")
-    ] = None,
-    duration: Annotated[float, typer.Option(help="Length of a run; else 200 periods.", show_default=False)] = 0.0,
-    runs: Annotated[int, typer.Option(help="Runs; one crash in each.")] = 20,
+    nodes: Nodes = 5,
+    delay: Delay = "10",
+    loss: Loss = None,
+    pause: Pause = None,
+    duration: Annotated[float, typer.Option(help="Length of a run; 0: 200 periods.", show_default=False)] = 0.0,
+    runs: Annotated[int, typer.Option(help="Number of runs; one crash in each.")] = 20,
     seed: Seed = 1,
     json: Json = False,
 ) -> None:
-    """Measure failure detectors: how soon a crash is noticed, how often they err, and for how long.
+    """Measure failure detectors: how soon they notice a crash, how often they are mistaken, and for how long.
 
-    Every process sends a sign of life each PERIOD, and suspects whoever was silent for TIMEOUT; after a mistake about a
-    process it is more patient with that one.
+    Every process sends a heartbeat each PERIOD, and suspects a process that was silent for TIMEOUT. After a mistake
+    about a process its timeout for that process grows.
     """
     from congenial.cli.output import print_json, show, table
     from congenial.sim.detection import measure_detector
 
-    network = {"delay": delay, "loss": tuple(loss or ()), "pause": tuple(pause or ())}
     measured = [
-        measure_detector(name, nodes=nodes, duration=duration, runs=runs, seed=seed, **network) for name in detectors
+        measure_detector(
+            name, nodes=nodes, duration=duration, runs=runs, seed=seed, delay=delay, loss=loss or (), pause=pause or ()
+        )
+        for name in detectors
     ]
     if json:
         print_json([quality.as_dict() for quality in measured])

@@ -13,12 +13,12 @@ congenial list --json
 
 
 def command(json: Json = False, markdown: Markdown = False) -> None:
-    """List the algorithms, with what their papers claim of them.
+    """List the algorithms, with the costs and properties that their papers claim.
 
-    Messages are per entry: n processes, k entries at once, q the largest quorum, i and r the largest inform and request
-    set, a the largest acquired set, b the most that ask one member, D the diameter of the tree, E the links of the
-    network, L requests in a round. What is made of any of them stands below: NAME+restart is suzuki-kasami+restart,
-    token-gme+restart, ...
+    Messages are per entry, where n is the number of processes, k of entries at once, q the size of the largest quorum,
+    i and r of the largest inform and request set, a of the largest acquired set, b the most processes that ask one
+    member, D the diameter of the tree, E the number of links in the network, L of requests in a round. The table below
+    the first lists what can be made of every algorithm: NAME+restart is suzuki-kasami+restart, token-gme+restart, ...
     """
     from congenial.cli.output import print_json, show, table
     from congenial.systems.catalogue import ALGORITHMS, TRANSFORM_SPECS
@@ -32,12 +32,12 @@ def command(json: Json = False, markdown: Markdown = False) -> None:
         fifo = "needed" if spec.fifo else ""
         faults = "" if spec.faults == "none" else spec.faults
         survives = f"flawed: see {spec.mended_by}" if spec.mended_by else faults
-        # the paper it is from; for a line in a terminal that is enough
+        # in a terminal, just the paper
         reference = spec.reference if markdown else spec.reference.split(";")[0].split(", section")[0]
         listing.add_row(spec.name, kind, str(spec.messages or ""), fifo, survives, reference)
     show(listing)
     if not markdown:
-        print("\nEach can be made to survive crashes:")
+        print("\nEvery algorithm can be made to survive crashes:")
         made = table("name", "survives", "reference")
         for spec in TRANSFORM_SPECS:
             made.add_row(f"NAME+{spec.name}", spec.faults, spec.reference)
@@ -45,10 +45,10 @@ def command(json: Json = False, markdown: Markdown = False) -> None:
 
 
 def kind_of(algorithm: type[Node]) -> str:
-    """Its problem, and the room it stands in where that says more: 'mutex, token'."""
+    """Its problem, and the folder it is in where that says more: 'mutex, token'."""
     problem = algorithm.spec.problem.name if algorithm.spec.problem else ""
-    room = algorithm.__module__.split(".")[-2]
-    return problem if room == problem else f"{problem}, {room}"
+    folder = algorithm.__module__.split(".")[-2]
+    return problem if folder == problem else f"{problem}, {folder}"
 
 
 def row(spec: Spec) -> dict[str, object]:

@@ -1,4 +1,7 @@
-"""The options that describe a run, said once for all subcommands that run something."""
+"""The options that describe a run, defined once for all subcommands that run something.
+
+They are the parameters of `Scenario`, with two shorthands for options of algorithms (--quorums, --tree).
+"""
 
 from __future__ import annotations
 
@@ -11,106 +14,151 @@ import typer
 from congenial.kernel.errors import ConfigError
 
 ALGORITHM, LOAD, NETWORK, FAULTS, RUNS = "Algorithm", "Load", "Network", "Faults", "Runs"
+
 TIME = "MEAN or KIND:VALUES"
 KINDS = "exponential:MEAN, uniform:LOW,HIGH, constant:VALUE, lognormal:MEAN,SIGMA or file:PATH"
+SHARE = "SHARE[@FROM-TO]"
+OUTAGE = "P@FROM[-TO]"
+
+
+def complete_algorithm(incomplete: str) -> list[tuple[str, str]]:
+    """For the shell: catalogue names, with their titles."""
+    from congenial.systems.catalogue import ALGORITHMS
+
+    return [(name, kind.spec.title) for name, kind in ALGORITHMS.items() if name.startswith(incomplete)]
+
+
+# -- the algorithm -------------------------------------------------------------------------------------------
+
+NAMED = (
+    "A name from `congenial list`, or path/to/file.py:ClassName. With +restart or +epochs appended it survives crashes."
+)
+Algorithm = Annotated[str, typer.Argument(help=NAMED, autocompletion=complete_algorithm)]
+Quorums = Annotated[str, typer.Option(help="plane, grid, majority, singleton or auto.", rich_help_panel=ALGORITHM)]
+Tree = Annotated[str, typer.Option(help="star, line, balanced or random.", rich_help_panel=ALGORITHM)]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Any option of the algorithm.", rich_help_panel=ALGORITHM),
+]
+
+# -- the load ------------------------------------------------------------------------------------------------
+
+Nodes = Annotated[int, typer.Option("--nodes", "-n", help="Number of processes.", rich_help_panel=LOAD)]
+Groups = Annotated[int, typer.Option("--groups", "-m", help="Number of groups to ask for.", rich_help_panel=LOAD)]
+Requests = Annotated[int, typer.Option("--requests", "-r", help="Requests of each process.", rich_help_panel=LOAD)]
+Think = Annotated[
+    str, typer.Option(metavar=TIME, help=f"Time between requests: a mean (exponential), {KINDS}.", rich_help_panel=LOAD)
+]
+Hold = Annotated[
+    str, typer.Option(metavar=TIME, help="Time inside; a bare mean x is uniform on 0..2x.", rich_help_panel=LOAD)
+]
+Skew = Annotated[
+    str, typer.Option(metavar="A/B", help="A% of the groups draw B% of the requests: 20/80.", rich_help_panel=LOAD)
+]
+Load = Annotated[
+    str, typer.Option(help="closed, burst, single, turns, or a .csv file of arrivals.", rich_help_panel=LOAD)
+]
+
+# -- the network ---------------------------------------------------------------------------------------------
+
+Delay = Annotated[str, typer.Option(metavar=TIME, help="Time that a message takes.", rich_help_panel=NETWORK)]
+Bandwidth = Annotated[
+    float, typer.Option(help="Integers per unit of time and channel; 0: no limit.", rich_help_panel=NETWORK)
+]
+Fifo = Annotated[
+    bool | None,
+    typer.Option(
+        "--fifo/--unordered", help="Channels keep the order; else as the algorithm needs it.", rich_help_panel=NETWORK
+    ),
+]
+
+# -- faults --------------------------------------------------------------------------------------------------
+
+Loss = Annotated[list[str] | None, typer.Option(metavar=SHARE, help="Messages are lost.", rich_help_panel=FAULTS)]
+Duplicate = Annotated[
+    list[str] | None, typer.Option(metavar=SHARE, help="Messages arrive twice.", rich_help_panel=FAULTS)
+]
+Reorder = Annotated[
+    list[str] | None, typer.Option(metavar=SHARE, help="FIFO messages are overtaken.", rich_help_panel=FAULTS)
+]
+Crash = Annotated[
+    list[str] | None,
+    typer.Option(metavar=OUTAGE, help="Process P crashes; or RATE/DURATION.", rich_help_panel=FAULTS),
+]
+Pause = Annotated[
+    list[str] | None,
+    typer.Option(metavar=OUTAGE, help="Process P stops for a while; or RATE/DURATION.", rich_help_panel=FAULTS),
+]
+Partition = Annotated[
+    list[str] | None,
+    typer.Option(metavar="P,..|P,..@FROM[-TO]", help="The network splits; or RATE/DURATION.", rich_help_panel=FAULTS),
+]
+Suspect = Annotated[
+    list[str] | None,
+    typer.Option(metavar=OUTAGE, help="All falsely suspect process P; or RATE/DURATION.", rich_help_panel=FAULTS),
+]
+Detector = Annotated[
+    str,
+    typer.Option(
+        metavar="heartbeat:PERIOD,TIMEOUT", help="Processes suspect others that are silent.", rich_help_panel=FAULTS
+    ),
+]
+Detection = Annotated[
+    float | None, typer.Option(help="Time until all others learn of a crash.", rich_help_panel=FAULTS)
+]
+
+# -- runs ----------------------------------------------------------------------------------------------------
+
+Warmup = Annotated[float, typer.Option(help="Measure from this time on.", rich_help_panel=RUNS)]
+Until = Annotated[float, typer.Option(help="Stop at this time.", show_default=False, rich_help_panel=RUNS)]
+Seed = Annotated[int, typer.Option(help="Equal seeds give equal runs.", rich_help_panel=RUNS)]
+Repeat = Annotated[int, typer.Option(help="Number of runs, with seeds SEED, SEED+1, ...", rich_help_panel=RUNS)]
+Precision = Annotated[
+    float, typer.Option(help="Repeat until the 95% intervals are within this share: 0.02.", rich_help_panel=RUNS)
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
+Markdown = Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")]
+
+# -- all of them ---------------------------------------------------------------------------------------------
 
 Parameters = dict[str, Any]
 """The parameters of a `Scenario`, all but the algorithm."""
 
 
 def parameters(
-    nodes: Annotated[int, typer.Option("--nodes", "-n", help="Processes.", rich_help_panel=LOAD)] = 10,
-    groups: Annotated[int, typer.Option("--groups", "-m", help="Groups to ask for.", rich_help_panel=LOAD)] = 1,
-    requests: Annotated[int, typer.Option("--requests", "-r", help="Of each process.", rich_help_panel=LOAD)] = 100,
-    think: Annotated[
-        str,
-        typer.Option(metavar=TIME, help=f"Time between requests: a mean (exponential), {KINDS}.", rich_help_panel=LOAD),
-    ] = "50",
-    hold: Annotated[
-        str, typer.Option(metavar=TIME, help="Time inside; a bare mean x is uniform on 0..2x.", rich_help_panel=LOAD)
-    ] = "20",
-    skew: Annotated[
-        str, typer.Option(metavar="A/B", help="A% of the groups draw B% of the requests: 20/80.", rich_help_panel=LOAD)
-    ] = "",
-    load: Annotated[
-        str, typer.Option(help="closed, burst, single, turns, or a .csv file of arrivals.", rich_help_panel=LOAD)
-    ] = "closed",
-    delay: Annotated[str, typer.Option(metavar=TIME, help="Of a message.", rich_help_panel=NETWORK)] = "10",
-    bandwidth: Annotated[
-        float, typer.Option(help="Integers per unit of time; 0: no limit.", rich_help_panel=NETWORK)
-    ] = 0.0,
-    fifo: Annotated[
-        bool | None,
-        typer.Option(
-            "--fifo/--unordered", help="Of channels; else as the algorithm needs it.", rich_help_panel=NETWORK
-        ),
-    ] = None,
-    quorums: Annotated[
-        str, typer.Option(help="plane, grid, majority, singleton or auto.", rich_help_panel=ALGORITHM)
-    ] = "",
-    tree: Annotated[str, typer.Option(help="star, line, balanced or random.", rich_help_panel=ALGORITHM)] = "",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Any option of the algorithm.", rich_help_panel=ALGORITHM),
-    ] = None,
-    loss: Annotated[
-        list[str] | None,
-        typer.Option(metavar="SHARE[@FROM-TO]", help="Messages are lost.", rich_help_panel=FAULTS),
-    ] = None,
-    duplicate: Annotated[
-        list[str] | None,
-        typer.Option(metavar="SHARE[@FROM-TO]", help="Messages arrive twice.", rich_help_panel=FAULTS),
-    ] = None,
-    reorder: Annotated[
-        list[str] | None,
-        typer.Option(metavar="SHARE[@FROM-TO]", help="FIFO messages are overtaken.", rich_help_panel=FAULTS),
-    ] = None,
-    crash: Annotated[
-        list[str] | None,
-        typer.Option(metavar="P@FROM[-TO]", help="Process P crashes; or RATE/DURATION.", rich_help_panel=FAULTS),
-    ] = None,
-    pause: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="P@FROM[-TO]", help="Process P stops for a while; or RATE/DURATION.", rich_help_panel=FAULTS
-        ),
-    ] = None,
-    partition: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="P,..|P,..@FROM[-TO]", help="The network splits; or RATE/DURATION.", rich_help_panel=FAULTS
-        ),
-    ] = None,
-    suspect: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="P@FROM[-TO]", help="All falsely suspect process P; or RATE/DURATION.", rich_help_panel=FAULTS
-        ),
-    ] = None,
-    detector: Annotated[
-        str, typer.Option(metavar="heartbeat:PERIOD,TIMEOUT", help="Watch for silence.", rich_help_panel=FAULTS)
-    ] = "",
-    detection: Annotated[
-        float | None, typer.Option(help="Time until a crash is known to the others.", rich_help_panel=FAULTS)
-    ] = None,
-    warmup: Annotated[float, typer.Option(help="Measure from this time on.", rich_help_panel=RUNS)] = 0.0,
-    until: Annotated[float, typer.Option(help="Stop at this time.", show_default=False, rich_help_panel=RUNS)] = float(
-        "inf"
-    ),
+    nodes: Nodes = 10,
+    groups: Groups = 1,
+    requests: Requests = 100,
+    think: Think = "50",
+    hold: Hold = "20",
+    skew: Skew = "",
+    load: Load = "closed",
+    delay: Delay = "10",
+    bandwidth: Bandwidth = 0.0,
+    fifo: Fifo = None,
+    quorums: Quorums = "",
+    tree: Tree = "",
+    settings: Settings = None,
+    loss: Loss = None,
+    duplicate: Duplicate = None,
+    reorder: Reorder = None,
+    crash: Crash = None,
+    pause: Pause = None,
+    partition: Partition = None,
+    suspect: Suspect = None,
+    detector: Detector = "",
+    detection: Detection = None,
+    warmup: Warmup = 0.0,
+    until: Until = float("inf"),
 ) -> Parameters:
-    """What these options come to as parameters of a `Scenario`."""
-    if detection is not None and not detection >= 0:
-        raise ConfigError(f"--detection must not be negative, and is {detection:g}")
-    options = {name: value for name, value in (("quorums", quorums), ("tree", tree)) if value}
-    options.update(algorithm_options(settings))
-    return {
-        "nodes": nodes, "groups": groups, "requests": requests, "think": think, "hold": hold, "skew": skew,
-        "load": load, "delay": delay, "bandwidth": bandwidth, "fifo": fifo, "warmup": warmup, "until": until,
-        "loss": tuple(loss or ()), "duplicate": tuple(duplicate or ()), "reorder": tuple(reorder or ()),
-        "crash": tuple(crash or ()), "pause": tuple(pause or ()), "partition": tuple(partition or ()),
-        "suspect": tuple(suspect or ()), "detector": detector,
-        "detection": -1.0 if detection is None else detection, "options": options,
-    }  # fmt: skip
+    """These options as parameters of a `Scenario`."""
+    given: Parameters = dict(locals())
+    for name in ("loss", "duplicate", "reorder", "crash", "pause", "partition", "suspect"):
+        given[name] = tuple(given[name] or ())
+    for name in ("quorums", "tree", "settings"):
+        del given[name]
+    shorthands = {name: value for name, value in (("quorums", quorums), ("tree", tree)) if value}
+    return {**given, "options": {**shorthands, **algorithm_options(settings)}}
 
 
 def algorithm_options(settings: list[str] | None) -> dict[str, str]:
@@ -125,7 +173,7 @@ def algorithm_options(settings: list[str] | None) -> dict[str, str]:
 
 
 def with_parameters(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a subcommand the options above; it gets what they come to as its argument `given`."""
+    """Give a subcommand the options of `parameters`. It gets their result as its argument `given`."""
     own = inspect.signature(command, eval_str=True).parameters
     shared = inspect.signature(parameters, eval_str=True).parameters
     both = [p.replace(kind=p.KEYWORD_ONLY) for p in (*own.values(), *shared.values()) if p.name != "given"]
@@ -139,21 +187,3 @@ def with_parameters(command: Callable[..., None]) -> Callable[..., None]:
     with_all_options.__annotations__ = {p.name: p.annotation for p in both}
     with_all_options.__doc__ = command.__doc__
     return with_all_options
-
-
-def complete_algorithm(incomplete: str) -> list[tuple[str, str]]:
-    """For the shell: catalogue names, with their titles."""
-    from congenial.systems.catalogue import ALGORITHMS
-
-    return [(name, kind.spec.title) for name, kind in ALGORITHMS.items() if name.startswith(incomplete)]
-
-
-NAMED = "A name from `congenial list`, or path/to/file.py:ClassName; behind it +restart or +epochs to survive crashes."
-Algorithm = Annotated[str, typer.Argument(help=NAMED, autocompletion=complete_algorithm)]
-Seed = Annotated[int, typer.Option(help="Equal seeds give equal runs.", rich_help_panel=RUNS)]
-Repeat = Annotated[int, typer.Option(help="Runs, with seeds SEED, SEED+1, ...", rich_help_panel=RUNS)]
-Precision = Annotated[
-    float, typer.Option(help="Repeat until the 95% intervals are within this share: 0.02.", rich_help_panel=RUNS)
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
-Markdown = Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")]

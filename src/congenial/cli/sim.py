@@ -31,16 +31,18 @@ def command(
     seed: Seed = 1,
     repeat: Repeat = 1,
     precision: Precision = 0.0,
-    trace: Annotated[str, typer.Option(metavar="FILE", help="Write all events there, one JSON object a line.")] = "",
+    trace: Annotated[
+        str, typer.Option(metavar="FILE", help="Write all events to this file, one JSON object a line.")
+    ] = "",
     json: Json = False,
     hops: Annotated[
         bool, typer.Option("--hops", help="Measure waiting time and synchronisation delay in hops instead.")
     ] = False,
 ) -> None:
-    """Simulate an algorithm and print what it cost.
+    """Simulate an algorithm and print its measures.
 
-    Processes think, ask, hold and leave, as often as --requests says. Safety is watched all the time: if it is
-    broken, or if processes wait when nothing can happen any more, the last events are shown and the exit code is 1.
+    Every process thinks, asks, holds and leaves, --requests times. Every event is checked: if one is forbidden, or if
+    processes wait although nothing can happen any more, the last events are shown and the exit code is 1.
     """
     from congenial.cli.output import notice_if_interpreted, print_json, progress_bar
     from congenial.sim.scenario import Scenario
@@ -50,7 +52,7 @@ def command(
     if hops:
         if given != {**parameters(), "nodes": scenario.nodes, "groups": scenario.groups, "options": scenario.options}:
             raise ConfigError(
-                "--hops has its own load and network: give it --nodes, --groups, options of the algorithm"
+                "--hops has its own load and network: it takes --nodes, --groups and options of the algorithm only"
             )
         show_hops(scenario, json)
         return
@@ -67,7 +69,7 @@ def command(
 
 
 def show_result(result: Result) -> None:
-    """The measures as a table, the verdict, and the last events if something went wrong."""
+    """Print the measures as a table, the last events if something went wrong, and the verdict."""
     from congenial.cli.output import show, table
 
     runs = f", {result.runs} runs" if result.runs > 1 else ""
@@ -93,8 +95,8 @@ def show_hops(scenario: Scenario, json: bool) -> None:
     title = f"{measured.algorithm}, {measured.nodes} processes, in hops"
     rows = table("", ">least", ">mean", ">most", "claimed", title=title)
     for name, spread in (
-        ("waiting time, nobody else asks", measured.waiting),
-        ("synchronisation delay, everybody asks", measured.sync_delay),
+        ("waiting time, no other process asks", measured.waiting),
+        ("synchronisation delay, all processes ask", measured.sync_delay),
     ):
         if spread is None:
             rows.add_row(name, "-", "-", "-", "")

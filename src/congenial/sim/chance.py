@@ -1,19 +1,25 @@
-"""Distributions of random numbers, and the streams they are drawn from.
+"""Distributions of random times, and the numbers of the streams they are drawn from.
 
 Every process draws its thinking, holding and groups from a stream of its own, so that two algorithms with equal seeds
 meet the same requests.
+
+A distribution is a value: it can be compared, pickled, and written as text. `str` gives the text that the command line
+takes, and `parse_distribution` reads it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import cos, exp, log, pi, sqrt
+from decimal import Decimal
+from math import cos, exp, inf, log, pi, sqrt
+from typing import Any
 
 from librt.random import Random
 from mypy_extensions import mypyc_attr
 
 from congenial.kernel.errors import ConfigError
 
+# streams besides those of the processes
 NETWORK = -1
 FAULTS = -2
 CHOICES = -3
@@ -25,7 +31,10 @@ def exponential(rng: Random, mean: float) -> float:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Distribution:
-    """A distribution of non-negative numbers with a known mean."""
+    """A distribution of numbers, none of them negative, with a known mean.
+
+    `name` is the distribution as text. Distributions of one class with the same name are equal.
+    """
 
     def __init__(self, name: str, mean: float) -> None:
         self.name = name
@@ -37,38 +46,84 @@ class Distribution:
     def __str__(self) -> str:
         return self.name
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name.partition(':')[2].replace(',', ', ')})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and isinstance(other, Distribution) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
 
 class Constant(Distribution):
+    """Always the same value.
+
+    >>> str(Constant(5))
+    'constant:5'
+    """
+
     def __init__(self, value: float) -> None:
-        super().__init__(f"constant:{value:g}", value)
+        _check("constant", value)
+        super().__init__(f"constant:{plain(value)}", value)
 
     def draw(self, rng: Random) -> float:
         return self.mean
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Constant, (self.mean,))
+
 
 class Exponential(Distribution):
+    """Exponential, by its mean.
+
+    >>> str(Exponential(50))
+    'exponential:50'
+    """
+
     def __init__(self, mean: float) -> None:
-        super().__init__(f"exponential:{mean:g}", mean)
+        _check("exponential", mean)
+        super().__init__(f"exponential:{plain(mean)}", mean)
 
     def draw(self, rng: Random) -> float:
         return exponential(rng, self.mean)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Exponential, (self.mean,))
+
 
 class Uniform(Distribution):
+    """Uniform between two bounds.
+
+    >>> Uniform(5, 15).mean
+    10.0
+    """
+
     def __init__(self, low: float, high: float) -> None:
-        super().__init__(f"uniform:{low:g},{high:g}", (low + high) / 2)
+        _check("uniform", low, high)
+        if low > high:
+            raise ConfigError(f"uniform: the lower bound {plain(low)} exceeds the upper one, {plain(high)}")
+        super().__init__(f"uniform:{plain(low)},{plain(high)}", (low + high) / 2)
         self.low = low
         self.high = high
 
     def draw(self, rng: Random) -> float:
         return self.low + (self.high - self.low) * rng.random()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Uniform, (self.low, self.high))
+
 
 class LogNormal(Distribution):
-    """By its mean and the standard deviation of the logarithm."""
+    """Log-normal, by its mean and the standard deviation of the logarithm.
+
+    >>> str(LogNormal(mean=10, sigma=1.5))
+    'lognormal:10,1.5'
+    """
 
     def __init__(self, mean: float, sigma: float) -> None:
-        super().__init__(f"lognormal:{mean:g},{sigma:g}", mean)
+        _check("lognormal", mean, sigma)
+        super().__init__(f"lognormal:{plain(mean)},{plain(sigma)}", mean)
         self.sigma = sigma
         self.mu = log(mean) - sigma * sigma / 2 if mean > 0 else 0.0
 
@@ -76,9 +131,12 @@ class LogNormal(Distribution):
         radius = sqrt(-2.0 * log(1.0 - rng.random()))
         return exp(self.mu + self.sigma * radius * cos(2.0 * pi * rng.random())) if self.mean > 0 else 0.0
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (LogNormal, (self.mean, self.sigma))
+
 
 class Measured(Distribution):
-    """Values from a file, each as likely as any other."""
+    """Values from a file, separated by spaces, commas or lines; each is as likely as any other."""
 
     def __init__(self, path: str) -> None:
         try:
@@ -91,17 +149,34 @@ class Measured(Distribution):
         if not values or min(values) < 0:
             raise ConfigError(f"{path} should hold at least one number and no negative one")
         super().__init__(f"file:{path}", sum(values) / len(values))
+        self.path = path
         self.values = values
 
     def draw(self, rng: Random) -> float:
         return self.values[rng.randrange(len(self.values))]
 
+    def __repr__(self) -> str:
+        return f"Measured({self.path!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Measured, (self.path,))
+
+
+DistributionLike = float | str | Distribution
+"""A distribution, the text of one such as 'uniform:5,15', or a mean."""
 
 FORMS = "a number (the mean), exponential:MEAN, uniform:LOW,HIGH, constant:VALUE, lognormal:MEAN,SIGMA, file:PATH"
 
 
 def parse_distribution(text: str, what: str, bare: str = "exponential") -> Distribution:
-    """A distribution as users write it; a bare number is the mean of the `bare` one (uniform: on 0..2x)."""
+    """Read a distribution. A bare number is the mean of the `bare` kind; a mean x of the uniform kind is 0..2x. An
+    error begins with `what`.
+
+    >>> parse_distribution("uniform:5,15", "delay")
+    Uniform(5, 15)
+    >>> parse_distribution("5", "delay")
+    Exponential(5)
+    """
     kind, _, rest = text.partition(":")
     if not rest:
         kind, rest = (bare, text) if bare != "uniform" else (bare, f"0,{_twice(text)}")
@@ -117,11 +192,37 @@ def parse_distribution(text: str, what: str, bare: str = "exponential") -> Distr
         "constant": (1, Constant),
         "lognormal": (2, LogNormal),
     }
-    if kind not in makers or len(values) != makers[kind][0] or not all([0 <= value < float("inf") for value in values]):
+    if kind not in makers or len(values) != makers[kind][0]:
         raise ConfigError(f"{what} {text!r} is none of: {FORMS} (nothing negative)")
-    if kind == "uniform" and values[0] > values[1]:
-        raise ConfigError(f"{what} {text!r}: the lower bound exceeds the upper one")
-    return makers[kind][1](*values)
+    try:
+        return makers[kind][1](*values)
+    except ConfigError as error:
+        raise ConfigError(f"{what} {text!r}: {error}") from None
+
+
+def as_distribution(value: DistributionLike, what: str, bare: str = "exponential") -> Distribution:
+    """A distribution in any of its forms."""
+    if isinstance(value, Distribution):
+        return value
+    return parse_distribution(value if isinstance(value, str) else repr(float(value)), what, bare)
+
+
+def plain(value: float) -> str:
+    """A number as text, exactly and without an exponent.
+
+    >>> plain(5.0), plain(0.1), plain(1e-7)
+    ('5', '0.1', '0.0000001')
+    """
+    if value == inf:
+        return "inf"
+    text = format(Decimal(repr(float(value))), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _check(kind: str, *values: float) -> None:
+    for value in values:
+        if not 0 <= value < inf:
+            raise ConfigError(f"{kind}: {value:g} should be a number, finite and not negative")
 
 
 def _twice(text: str) -> str:

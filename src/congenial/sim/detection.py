@@ -1,15 +1,14 @@
-"""How good a failure detector is, measured: detection time, mistake rate, mistake duration (Chen, Toueg and Aguilera
-2002).
+"""The quality of failure detectors: detection time, mistake rate, mistake duration (Chen, Toueg and Aguilera 2002).
 
-Each run has processes that do nothing but watch each other. In the middle of it, at a random moment, the last of them
-crashes. Every other process's opinion of every other is followed. What it costs is measured, too: messages per process
-and unit of time.
+The processes of a run do nothing but watch each other. About the middle of the run, at a random moment, the last one
+crashes. What every process thinks of every other is recorded, and so is the cost: messages per process and unit of
+time.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, Unpack
 
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message
@@ -18,14 +17,15 @@ from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.parts.detectors import parse_heartbeats
 from congenial.sim.engine import Engine
-from congenial.sim.scenario import Scenario
+from congenial.sim.faults import Outage, several
+from congenial.sim.scenario import NetworkFields, Scenario
 from congenial.sim.statistics import mean
 from congenial.systems.streams import stream
 from congenial.transform.monitored import Monitored, monitored
 
 
 class Watcher(Node):
-    """Waits for ever, so that a run goes on until its time is up."""
+    """Waits forever, so that a run goes on until its time is up."""
 
     def request(self, groups: Groups, out: Out) -> None:
         self.wait()
@@ -35,22 +35,22 @@ class Watcher(Node):
 
 
 Opinion = tuple[float, int, int, bool]
-"""When, who, about whom, and whether that one is suspected from now on."""
+"""A time, the process that changes its mind, the process it does so about, and whether it suspects that from now on."""
 
 
 class Observed(Monitored):
-    """Tells the experimenter what it thinks."""
+    """Records what it thinks."""
 
     engine: ClassVar[Engine | None] = None
     opinions: ClassVar[list[Opinion]] = []
 
     def on_suspect(self, peer: int, out: Out) -> None:
-        self._tell(peer, True)
+        self._record(peer, True)
 
     def on_trust(self, peer: int, out: Out) -> None:
-        self._tell(peer, False)
+        self._record(peer, False)
 
-    def _tell(self, peer: int, suspected: bool) -> None:
+    def _record(self, peer: int, suspected: bool) -> None:
         engine = type(self).engine
         assert engine is not None
         type(self).opinions.append((engine.now, self.me, peer, suspected))
@@ -67,12 +67,12 @@ class Quality:
     """From the crash until it is suspected for good."""
     detection_time_max: float
     undetected: int
-    """Crashes that somebody had not noticed when the run was over."""
+    """How often a process had not noticed the crash when the run was over."""
     mistake_rate: float
     """Mistakes of one process about one other per unit of time."""
     mistake_duration: float
     accuracy: float
-    """The chance that a process which is up is not suspected, at a random moment."""
+    """The probability that a process that is up is not suspected, at a random moment."""
     mistakes: int
     messages_per_time: float
     """Of one process."""
@@ -82,17 +82,25 @@ class Quality:
 
 
 def measure_detector(
-    detector: str, *, nodes: int = 5, duration: float = 0.0, runs: int = 20, seed: int = 1, **network: Any
+    detector: str,
+    *,
+    nodes: int = 5,
+    duration: float = 0.0,
+    runs: int = 20,
+    seed: int = 1,
+    **network: Unpack[NetworkFields],
 ) -> Quality:
-    """Measure a detector, as in 'heartbeat:10,40'. `network` are parameters of `Scenario`: delay, loss, pause, ...
+    """Measure a detector, such as 'heartbeat:10,40'. `network` are parameters of `Scenario`: delay, loss, pause, ...
     A run takes 200 periods unless `duration` says otherwise.
 
     >>> measure_detector("heartbeat:10,25", delay="constant:5", runs=2).mistakes
     0
     """
     period, timeout = parse_heartbeats(detector)
-    if nodes < 2 or runs < 1:
-        raise ConfigError(f"a detector needs at least 2 --nodes and 1 of --runs, not {nodes} and {runs}")
+    if nodes < 2:
+        raise ConfigError(f"nodes must be at least 2 to measure a detector, not {nodes}")
+    if runs < 1:
+        raise ConfigError(f"runs must be at least 1, not {runs}")
     end = duration if duration > 0 else 200 * period
     found = Findings()
     messages = 0
@@ -101,9 +109,9 @@ def measure_detector(
         crash = end * 0.5 + period * stream(seed + number, 0).random()
         observed = monitored(Watcher, period, timeout, Observed)
         assert issubclass(observed, Observed)
-        crashes = (*network.get("crash", ()), f"{nodes - 1}@{crash}")
-        parameters = {**network, "load": "burst", "until": end, "crash": crashes}
-        engine = Scenario(observed, nodes=nodes, **parameters).engine(seed + number)
+        disturbed = network.copy()
+        disturbed["crash"] = (*several(network.get("crash", ())), Outage(nodes - 1, crash))
+        engine = Scenario(observed, nodes=nodes, load="burst", until=end, **disturbed).engine(seed + number)
         observed.engine, observed.opinions = engine, []
         engine.run()
         found.add(observed.opinions, nodes, crash, end)
@@ -125,7 +133,7 @@ def measure_detector(
 
 
 class Findings:
-    """What the opinions of several runs come to."""
+    """What follows from the opinions of several runs."""
 
     def __init__(self) -> None:
         self.detections: list[float] = []
@@ -139,11 +147,13 @@ class Findings:
         for watcher in range(nodes - 1):
             for peer in range(nodes):
                 if peer != watcher:
-                    of_pair = [(when, bad) for when, who, whom, bad in opinions if who == watcher and whom == peer]
+                    of_pair = [
+                        (when, bad) for when, whose, about, bad in opinions if whose == watcher and about == peer
+                    ]
                     self._pair(of_pair, crash if peer == nodes - 1 else end, end)
 
     def _pair(self, changes: list[tuple[float, bool]], down: float, end: float) -> None:
-        """One process's opinions of another, which is up until `down`."""
+        """Count one process's opinions of another, which is up until `down`."""
         self.watched += down
         since = -1.0  # since when it is suspected, if it is
         for when, suspected in changes:

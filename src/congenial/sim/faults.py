@@ -1,69 +1,149 @@
-"""Faults: what may go wrong, by rate and by script.
+"""Faults as values: what may go wrong, when and how often.
 
-Rates act all the time; a script says what happens when. Times are simulated time, processes 0..n-1.
+Times are simulated time; processes are 0..n-1. Every fault can also be written as text, as the command line takes it:
+`str` gives that text, and the `parse_...` functions read it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from congenial.kernel.errors import ConfigError
+from congenial.sim.chance import plain
 
 FOREVER = float("inf")
 
 
 @dataclass(frozen=True)
 class MessageFault:
-    """A share `rate` of all messages sent between `start` and `end` meets with it."""
+    """It hits a share `rate` of all messages sent between `start` and `end`. Which fault it is (a loss, a
+    duplication, a reordering) depends on where it is given.
+
+    >>> str(MessageFault(0.1, start=100, end=200))
+    '0.1@100-200'
+    """
 
     rate: float
     start: float = 0.0
     end: float = FOREVER
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.rate <= 1:
+            raise ConfigError("a share of messages lies between 0 and 1")
+        _check_times(self.start, self.end)
+
+    def __str__(self) -> str:
+        if self.start == 0 and self.end == FOREVER:
+            return plain(self.rate)
+        return f"{plain(self.rate)}@{_times(self.start, self.end)}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (MessageFault, (self.rate, self.start, self.end))
+
 
 @dataclass(frozen=True)
 class Outage:
-    """Process `process` is away from `start` to `end`; `FOREVER` if it does not come back."""
+    """Something is wrong with `process` from `start` to `end`: it has crashed, is paused, or is falsely suspected.
+    Without an `end` it stays so.
+
+    >>> str(Outage(process=2, start=100, end=200))
+    '2@100-200'
+    """
 
     process: int
     start: float
     end: float = FOREVER
 
+    def __post_init__(self) -> None:
+        _check_times(self.start, self.end)
+
+    def __str__(self) -> str:
+        return f"{self.process}@{_times(self.start, self.end)}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Outage, (self.process, self.start, self.end))
+
 
 @dataclass(frozen=True)
 class Partition:
-    """From `start` to `end`, messages sent from one side to another are lost. Whoever is not named is in side 0."""
+    """From `start` to `end`, messages sent from one side to another are lost. Processes that no side names are on the
+    first side.
 
-    sides: tuple[tuple[int, ...], ...]
+    >>> str(Partition([[0, 1], [2, 3]], start=100, end=200))
+    '0,1|2,3@100-200'
+    """
+
+    sides: Sequence[Sequence[int]]
     start: float
     end: float = FOREVER
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sides", tuple([tuple(side) for side in self.sides]))
+        _check_times(self.start, self.end)
+
+    def __str__(self) -> str:
+        sides = "|".join([",".join([str(process) for process in side]) for side in self.sides])
+        return f"{sides}@{_times(self.start, self.end)}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Partition, (self.sides, self.start, self.end))
 
 
 @dataclass(frozen=True)
 class RandomOutages:
-    """Every process goes away at exponential times, `rate` per unit of time, for an exponential time each."""
+    """Outages of every process, at exponential times: `rate` per unit of time, of mean length `duration`.
+
+    >>> str(RandomOutages(rate=0.001, duration=50))
+    '0.001/50'
+    """
 
     rate: float
     duration: float
+
+    def __post_init__(self) -> None:
+        _check_rate(self.rate, self.duration)
+
+    def __str__(self) -> str:
+        return f"{plain(self.rate)}/{plain(self.duration)}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (RandomOutages, (self.rate, self.duration))
 
 
 @dataclass(frozen=True)
 class RandomPartitions:
-    """At exponential times the processes fall into two random parts, for an exponential time each."""
+    """Partitions into two random sides, at exponential times: `rate` per unit of time, of mean length `duration`.
+
+    >>> str(RandomPartitions(rate=0.001, duration=50))
+    '0.001/50'
+    """
 
     rate: float
     duration: float
 
+    def __post_init__(self) -> None:
+        _check_rate(self.rate, self.duration)
+
+    def __str__(self) -> str:
+        return f"{plain(self.rate)}/{plain(self.duration)}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (RandomPartitions, (self.rate, self.duration))
+
 
 @dataclass(frozen=True)
 class Faults:
+    """All faults of a run."""
+
     loss: tuple[MessageFault, ...] = ()
     duplication: tuple[MessageFault, ...] = ()
     reordering: tuple[MessageFault, ...] = ()  # on FIFO channels: the message may be overtaken
     crashes: tuple[Outage | RandomOutages, ...] = ()
     pauses: tuple[Outage | RandomOutages, ...] = ()
     partitions: tuple[Partition | RandomPartitions, ...] = ()
-    suspicions: tuple[Outage | RandomOutages, ...] = ()  # false ones: all others believe that the process is away
+    suspicions: tuple[Outage | RandomOutages, ...] = ()  # false ones: all others believe that the process has crashed
     detection: float = -1.0  # time from a crash or recovery until the others are told; negative: never
     any: bool = field(init=False)
 
@@ -76,61 +156,153 @@ class Faults:
 NO_FAULTS = Faults()
 
 
-def parse_message_fault(text: str, what: str) -> MessageFault:
-    """'0.1', or '0.1@100-200' for a stretch of time."""
-    head, start, end = _split_times(text, what)
-    rate = _number(head, what)
-    if not 0 <= rate <= 1:
-        raise ConfigError(f"{what} {text!r}: a share of messages lies between 0 and 1")
-    return MessageFault(rate, start, end)
+# -- in any form ---------------------------------------------------------------------------------------------
+
+MessageFaultLike = float | str | MessageFault
+"""A message fault, the text of one such as '0.1@100-200', or the share of messages that it hits."""
+OutageLike = str | Outage | RandomOutages
+"""Outages, or the text of some: '2@100-200' for process 2, '0.001/50' for random ones."""
+PartitionLike = str | Partition | RandomPartitions
+"""Partitions, or the text of some: '0,1|2,3@100-200', '0.001/50' for random ones."""
+
+MessageFaultsLike = MessageFaultLike | Sequence[MessageFaultLike]
+OutagesLike = OutageLike | Sequence[OutageLike]
+PartitionsLike = PartitionLike | Sequence[PartitionLike]
 
 
-def parse_outage(text: str, what: str, n: int) -> Outage | RandomOutages:
-    """'3@100-200' or '3@100' for process 3; '0.001/50' for any, 0.001 times per unit of time, 50 long."""
+def as_message_faults(given: MessageFaultsLike, what: str) -> tuple[MessageFault, ...]:
+    """Message faults in any form. Errors begin with `what`, here and below."""
+    found: list[MessageFault] = []
+    for item in several(given):
+        try:
+            found.append(item if isinstance(item, MessageFault) else parse_message_fault(str(item)))
+        except ConfigError as error:
+            raise ConfigError(f"{what} {str(item)!r}: {error}") from None
+    return tuple(found)
+
+
+def as_outages(given: OutagesLike, what: str, n: int) -> tuple[Outage | RandomOutages, ...]:
+    """Outages of n processes in any form."""
+    found: list[Outage | RandomOutages] = []
+    for item in several(given):
+        try:
+            outage = item if isinstance(item, (Outage, RandomOutages)) else parse_outage(str(item))
+            if isinstance(outage, Outage):
+                _check_process(outage.process, n)
+            found.append(outage)
+        except ConfigError as error:
+            raise ConfigError(f"{what} {str(item)!r}: {error}") from None
+    return tuple(found)
+
+
+def as_partitions(given: PartitionsLike, what: str, n: int) -> tuple[Partition | RandomPartitions, ...]:
+    """Partitions of n processes in any form."""
+    found: list[Partition | RandomPartitions] = []
+    for item in several(given):
+        try:
+            partition = item if isinstance(item, (Partition, RandomPartitions)) else parse_partition(str(item))
+            if isinstance(partition, Partition):
+                for side in partition.sides:
+                    for process in side:
+                        _check_process(process, n)
+            found.append(partition)
+        except ConfigError as error:
+            raise ConfigError(f"{what} {str(item)!r}: {error}") from None
+    return tuple(found)
+
+
+def several(given: Any) -> tuple[Any, ...]:
+    """One fault or several, as a tuple.
+
+    >>> several("0.1"), several(["0.1", 0.2])
+    (('0.1',), ('0.1', 0.2))
+    """
+    return tuple(given) if isinstance(given, (list, tuple)) else (given,)
+
+
+# -- as text -------------------------------------------------------------------------------------------------
+
+
+def parse_message_fault(text: str) -> MessageFault:
+    """Read '0.1', or '0.1@100-200' for a stretch of time.
+
+    >>> parse_message_fault("0.1@100-200")
+    MessageFault(rate=0.1, start=100.0, end=200.0)
+    """
+    head, start, end = _split_times(text)
+    return MessageFault(_number(head), start, end)
+
+
+def parse_outage(text: str) -> Outage | RandomOutages:
+    """Read '3@100-200' or '3@100' for process 3; '0.001/50' for random ones: any process, 0.001 times per unit of
+    time, for 50 on average.
+
+    >>> parse_outage("3@100-200")
+    Outage(process=3, start=100.0, end=200.0)
+    """
     if "@" not in text:
-        rate, duration = _rate(text, what)
+        rate, duration = _split_rate(text)
         return RandomOutages(rate, duration)
-    head, start, end = _split_times(text, what)
-    return Outage(_process(head, what, n), start, end)
+    head, start, end = _split_times(text)
+    return Outage(_process(head), start, end)
 
 
-def parse_partition(text: str, n: int) -> Partition | RandomPartitions:
-    """'0,1|2,3@100-200', or '0.001/50' for random ones."""
+def parse_partition(text: str) -> Partition | RandomPartitions:
+    """Read '0,1|2,3@100-200', or '0.001/50' for random ones.
+
+    >>> parse_partition("0,1|2,3@100").sides
+    ((0, 1), (2, 3))
+    """
     if "@" not in text:
-        rate, duration = _rate(text, "partition")
+        rate, duration = _split_rate(text)
         return RandomPartitions(rate, duration)
-    head, start, end = _split_times(text, "partition")
-    sides = tuple([tuple([_process(p, "partition", n) for p in side.split(",")]) for side in head.split("|")])
-    return Partition(sides, start, end)
+    head, start, end = _split_times(text)
+    return Partition([[_process(word) for word in side.split(",")] for side in head.split("|")], start, end)
 
 
-def _split_times(text: str, what: str) -> tuple[str, float, float]:
+def _split_times(text: str) -> tuple[str, float, float]:
     head, _, times = text.partition("@")
     start, _, end = times.partition("-")
-    window = (_number(start, what) if start else 0.0, _number(end, what) if end else FOREVER)
-    if window[0] < 0 or window[1] < window[0]:
-        raise ConfigError(f"{what} {text!r}: the time should be FROM-TO, with FROM not after TO")
-    return head, window[0], window[1]
+    return head, _number(start) if start else 0.0, _number(end) if end else FOREVER
 
 
-def _rate(text: str, what: str) -> tuple[float, float]:
+def _split_rate(text: str) -> tuple[float, float]:
     rate, slash, duration = text.partition("/")
     if not slash:
-        raise ConfigError(f"{what} {text!r} is neither WHO@FROM[-TO] nor RATE/DURATION")
-    values = (_number(rate, what), _number(duration, what))
-    if values[0] <= 0 or values[1] <= 0:
-        raise ConfigError(f"{what} {text!r}: rate and duration must be above 0")
-    return values
+        raise ConfigError("this is neither WHAT@FROM[-TO] nor RATE/DURATION")
+    return _number(rate), _number(duration)
 
 
-def _process(text: str, what: str, n: int) -> int:
-    if not text.strip().isdigit() or not 0 <= int(text) < n:
-        raise ConfigError(f"{what}: {text!r} is not a process (0..{n - 1})")
+def _times(start: float, end: float) -> str:
+    return plain(start) if end == FOREVER else f"{plain(start)}-{plain(end)}"
+
+
+def _process(text: str) -> int:
+    if not text.strip().isdigit():
+        raise ConfigError(f"{text!r} is not the number of a process")
     return int(text)
 
 
-def _number(text: str, what: str) -> float:
+def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ConfigError(f"{what}: {text!r} is not a number") from None
+        raise ConfigError(f"{text!r} is not a number") from None
+
+
+# -- what is wrong -------------------------------------------------------------------------------------------
+
+
+def _check_times(start: float, end: float) -> None:
+    if not 0 <= start <= end:
+        raise ConfigError(f"it should begin at 0 or later, and not end before that; not {plain(start)} to {plain(end)}")
+
+
+def _check_rate(rate: float, duration: float) -> None:
+    if not (rate > 0 and duration > 0):
+        raise ConfigError("rate and duration must be above 0")
+
+
+def _check_process(process: int, n: int) -> None:
+    if not 0 <= process < n:
+        raise ConfigError(f"{process} is not a process (0..{n - 1})")

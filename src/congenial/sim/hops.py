@@ -1,8 +1,8 @@
-"""Waiting time and synchronisation delay in hops: what papers state, measured where every message takes one unit.
+"""Waiting time and synchronisation delay in hops, as papers state them: every message takes one unit of time.
 
-Without contention one process asks at a time, so a wait is what the algorithm itself needs. Under load everybody
-always asks, and stays inside so long that all requests have arrived everywhere before the holder leaves; what passes
-from then to the next entry is the handing over and nothing else.
+To measure waiting without contention, one process asks at a time. To measure the synchronisation delay, all processes
+always ask, and a holder stays inside until all requests have arrived everywhere. So the time from its exit to the next
+entry is that of the handover alone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROUNDING = 1e-6  # times are sums of floats
 
 @dataclass(frozen=True)
 class Spread:
-    """The least, mean and most of some measured hops, and the law they should keep to."""
+    """The least, mean and most of some measured hops, and the law that they should obey."""
 
     least: float
     mean: float
@@ -33,7 +33,7 @@ class Spread:
 
     @property
     def kept(self) -> bool | None:
-        """Is the law kept? None if there is none."""
+        """Do the hops obey the law? None if there is no law."""
         if self.law is None:
             return None
         least, most = self.law.least_for(self.sizes), self.law.most_for(self.sizes)
@@ -46,12 +46,14 @@ class Spread:
 
 @dataclass(frozen=True)
 class Hops:
+    """What `measure_hops` measures."""
+
     algorithm: str
     nodes: int
     waiting: Spread | None
-    """From request to entry, when nobody else asks."""
+    """From request to entry, when no other process asks."""
     sync_delay: Spread | None
-    """From one session's end to the next one's beginning, when everybody asks; None if that never happened."""
+    """From the end of one session to the beginning of the next, when all processes ask; None if that never happened."""
 
     def as_dict(self) -> dict[str, object]:
         """Everything, ready for JSON."""
@@ -89,8 +91,8 @@ def _run(scenario: Scenario) -> Engine:
     engine.run()
     waiters = engine.judge.waiters()
     if waiters:
-        who = ", ".join([str(process) for process in waiters])
-        raise CongenialError(f"{engine.system.name} deadlocks: nothing can happen any more, and these wait: {who}")
+        names = ", ".join([str(process) for process in waiters])
+        raise CongenialError(f"{engine.system.name} deadlocks: nothing can happen any more, and these wait: {names}")
     return engine
 
 

@@ -1,4 +1,4 @@
-"""The meter: what is measured while a run goes on, at the moments when something is sent, entered or left."""
+"""The meter: counts and times during a run, taken when a message is sent and when a process asks, enters or leaves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Kind:
 
 @final
 class Meter:
-    """Counts from the beginning, or anew from the end of the warm-up."""
+    """Counts from the beginning, or from the end of the warm-up."""
 
     def __init__(self, n: int) -> None:
         self.n = n
@@ -42,13 +42,13 @@ class Meter:
         self._inside: i64 = 0
         self._since = 0.0
         self._busy = 0.0
-        self._occupied = 0.0  # the sum of the times all processes were inside
+        self._occupied = 0.0  # the sum, over all processes, of the time inside
         self._session_end = 0.0
-        self._contested = False  # somebody was waiting when the last session ended
+        self._contested = False  # a process was waiting when the last session ended
         self._last_group = -1
 
     def restart(self, now: float) -> None:
-        """The warm-up is over: forget what was counted, not what is going on."""
+        """The warm-up is over: forget what was counted, but not who is inside."""
         for kind in self.kinds.values():
             kind.count = 0
             kind.integers = 0
@@ -66,7 +66,7 @@ class Meter:
         self._occupied = 0.0
 
     def sent(self, message: Message, copies: i64) -> i64:
-        """Count a sending and return the message's size in integers."""
+        """Count copies of a message as sent, and return its size in integers."""
         kind = self.kinds.get(type(message))
         if kind is None:
             kind = Kind(type(message))
@@ -109,5 +109,5 @@ class Meter:
         self._since = now
 
     def mean_inside(self) -> float:
-        """How many were inside, averaged over the time when somebody was."""
+        """How many processes were inside, averaged over the time when any was."""
         return self._occupied / self._busy if self._busy > 0 else float(self.most_inside)

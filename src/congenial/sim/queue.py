@@ -1,6 +1,6 @@
-"""What is to come: the event queue, and the bag of messages under way.
+"""What is still to happen: the event queue, and the bag of messages on their way.
 
-The engine's speed is decided here, so this file is written for the compiler: flat arrays, no objects per event.
+This decides the engine's speed. So the file is written for the compiler: flat arrays, no objects per event.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from mypy_extensions import i64
 
 @final
 class EventQueue:
-    """Events by time; those of equal time in the order in which they were put in. A binary heap."""
+    """Events by time; events at the same time, in the order in which they were put in. A binary heap."""
 
     def __init__(self) -> None:
         self.size: i64 = 0
@@ -55,7 +55,7 @@ class EventQueue:
         return self._numbers[0]
 
     def pop(self) -> i64:
-        """Take the first event out and return its payload."""
+        """Take the first event out and return it."""
         times = self._times
         numbers = self._numbers
         payloads = self._payloads
@@ -87,12 +87,12 @@ class EventQueue:
 
 @final
 class Bag:
-    """Messages under way on channels with exponential delays.
+    """Messages on their way over channels with exponential delays.
 
-    The exponential distribution has no memory: of R messages under way, whenever they were sent, the next one
-    arrives after an exponential time with mean delay/R, and it is any of them with equal chance. So nobody needs to
-    know when a message will arrive. A bag to draw from replaces the queue, in constant time per message however
-    many there are, and the distribution of runs is exactly the same.
+    The exponential distribution has no memory: of R messages on their way, whenever they were sent, the next one
+    arrives after an exponential time with mean delay/R, and it is each of them with the same probability. So the time
+    of an arrival need not be known in advance. A bag to draw from replaces the queue. It takes constant time per
+    message, however many there are, and the distribution of runs is exactly the same.
     """
 
     def __init__(self) -> None:
@@ -129,7 +129,7 @@ class Bag:
         self.size = i
 
     def take(self, i: i64) -> i64:
-        """Take out the i-th; the last one takes its place."""
+        """Take out the i-th item; the last one takes its place."""
         items = self._items
         item = items[i]
         last = self.size - 1

@@ -1,4 +1,4 @@
-"""What a run, or several runs of one scenario, came to."""
+"""The result of a run, or of several runs of one scenario."""
 
 from __future__ import annotations
 
@@ -22,16 +22,20 @@ MEASURES = (
     "fairness",
     "simulated_time",
 )
-"""The measures of which several runs are averaged, with an interval each."""
+"""The measures that are averaged over several runs, each with an interval."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """Counts are sums over all runs, measures are means over them.
+    """What came of a simulation. Counts are sums over all runs, measures are means over them.
 
-    `fairness` is Jain's index of the processes' mean waiting times; `concurrency_mean` is averaged over the time when
-    somebody is inside; `sync_delay` is the time from the end of a session to the next one while somebody waits.
-    `intervals` holds half the width of each measure's 95% confidence interval, where there are several runs.
+    `fairness` is Jain's index of the processes' mean waiting times. `concurrency_mean` is averaged over the time when
+    any process is inside. `sync_delay` is the time from the end of a session to the next one, while a process waits.
+    `intervals` holds half the width of each measure's 95% confidence interval, if there are several runs.
+
+    >>> from congenial.sim.simulate import simulate
+    >>> simulate("suzuki-kasami", nodes=4, requests=5).verdict()
+    'all 20 requests served, no violation'
     """
 
     algorithm: str
@@ -62,7 +66,7 @@ class Result:
     seed: int
     runs: int = 1
     waiting: tuple[int, ...] = ()
-    """The processes that waited in vain when nothing could happen any more: a deadlock."""
+    """The processes that still waited when nothing could happen any more: a deadlock."""
     violation: str = ""
     trace: tuple[Event, ...] = field(default=(), repr=False)
     """The last events before a violation or a deadlock."""
@@ -70,7 +74,7 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        """Nothing forbidden happened, and everybody was served."""
+        """Nothing forbidden happened, and every request was served."""
         return self.violations == 0 and not self.waiting
 
     def as_dict(self) -> dict[str, object]:
@@ -90,18 +94,18 @@ class Result:
         return row
 
     def verdict(self) -> str:
-        """In one line: all well, or what went wrong."""
+        """One line: all is well, or what went wrong."""
         if self.violations:
             return f"VIOLATION: {self.violation}"
         if self.waiting:
-            who = ", ".join([str(process) for process in self.waiting])
-            return f"DEADLOCK: nothing can happen any more, and these wait: {who}"
-        if self.entries < self.requests:  # time was up, a crash interrupted some, or they came before the warm-up's end
+            names = ", ".join([str(process) for process in self.waiting])
+            return f"DEADLOCK: nothing can happen any more, and these wait: {names}"
+        if self.entries < self.requests:  # time was up, crashes interrupted some, or they were during the warm-up
             return f"{self.entries} entries counted of {self.requests} requests, no violation"
         return f"all {self.entries} requests served, no violation"
 
     def lines(self) -> list[tuple[str, str]]:
-        """The result as a person reads it: names and values."""
+        """The result for people: names and values."""
         rows = [("processes", str(self.nodes)), ("entries", f"{self.entries} of {self.requests} requests")]
         rows.append(("messages", f"{self.messages} ({self._with_interval('messages_per_entry')} per entry)"))
         for kind, count in self.messages_by_kind.items():

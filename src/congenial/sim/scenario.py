@@ -2,79 +2,121 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypedDict
 
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import Node
 from congenial.kernel.trace import Trace
 from congenial.parts.detectors import parse_heartbeats
-from congenial.sim.chance import Constant, Distribution, parse_distribution
+from congenial.sim.chance import Constant, Distribution, DistributionLike, as_distribution, plain
 from congenial.sim.engine import Engine
 from congenial.sim.events import MOST_PROCESSES
 from congenial.sim.faults import (
     FOREVER,
     NO_FAULTS,
     Faults,
-    parse_message_fault,
-    parse_outage,
-    parse_partition,
+    MessageFaultsLike,
+    OutagesLike,
+    PartitionsLike,
+    as_message_faults,
+    as_outages,
+    as_partitions,
+    several,
 )
-from congenial.sim.workload import ClosedLoop, GroupChoice, Recorded, Turns, Workload
+from congenial.sim.workload import Arrival, ClosedLoop, GroupChoice, Recorded, Turns, Workload, read_arrivals
 from congenial.systems.catalogue import find_algorithm
 from congenial.systems.system import System
 from congenial.transform.monitored import monitored
 
-Number = float | str
-"""A mean, or a distribution as users write it: 'uniform:5,15'."""
+WHOLE = ("nodes", "groups", "requests")  # at least 1
+AMOUNTS = ("bandwidth", "warmup", "until", "detection", "operations")  # not negative
+FAULTS = ("loss", "duplicate", "reorder", "crash", "pause", "partition", "suspect")  # any number of each
 
 
 @dataclass(frozen=True)
 class Scenario:
     """The parameters of a run. Times are in units of simulated time, sizes in integers.
 
-    `load` is closed (every process thinks, asks, holds, `requests` times), burst (all ask once at time 0), single
-    (only the last process asks, once), turns (one request at a time) or a CSV file of arrivals. Under weak exclusion a
-    process that has entered issues `operations` operations, one after the other, before it holds.
+    Delays, loads and faults are values, or the texts that the command line takes. These two are the same run:
+
+    >>> from congenial.sim.chance import Uniform
+    >>> from congenial.sim.faults import Outage
+    >>> values = Scenario("suzuki-kasami", delay=Uniform(5, 15), pause=[Outage(process=2, start=100, end=200)])
+    >>> texts = Scenario("suzuki-kasami", delay="uniform:5,15", pause="2@100-200")
+    >>> values.faults() == texts.faults()
+    True
     """
 
     algorithm: str | type[Node]
+    """A name from the catalogue, the path of a file and a class in it, or a class."""
     nodes: int = 10
+    """How many processes there are."""
     groups: int = 1
+    """How many groups there are to ask for."""
     requests: int = 100
-    think: Number = 50.0
-    hold: Number = 20.0
-    delay: Number = 10.0
+    """How often each process asks."""
+    think: DistributionLike = 50.0
+    """Time between requests. A bare mean is exponential."""
+    hold: DistributionLike = 20.0
+    """Time inside. A bare mean x is uniform on 0..2x."""
+    delay: DistributionLike = 10.0
+    """Time that a message takes. A bare mean is exponential."""
     bandwidth: float = 0.0
+    """Integers that a channel carries per unit of time; 0: no limit."""
     skew: str = ""
-    fifo: bool | None = None  # None: as the algorithm needs it
-    load: str = "closed"
+    """'20/80': 20% of the groups draw 80% of the requests."""
+    fifo: bool | None = None
+    """Do channels keep the order of messages? None: if the algorithm needs it."""
+    load: str | Sequence[Arrival] = "closed"
+    """closed (every process thinks, asks and holds, `requests` times), burst (all ask once, at time 0), single (only
+    the last process asks, once), turns (one request at a time), a CSV file of arrivals, or arrivals."""
     warmup: float = 0.0
+    """Measure from this time on."""
     until: float = FOREVER
-    loss: tuple[str, ...] = ()
-    duplicate: tuple[str, ...] = ()
-    reorder: tuple[str, ...] = ()
-    crash: tuple[str, ...] = ()
-    pause: tuple[str, ...] = ()
-    partition: tuple[str, ...] = ()
-    suspect: tuple[str, ...] = ()
+    """Stop at this time."""
+    loss: MessageFaultsLike = ()
+    """Messages are lost."""
+    duplicate: MessageFaultsLike = ()
+    """Messages arrive twice."""
+    reorder: MessageFaultsLike = ()
+    """Messages on FIFO channels are overtaken."""
+    crash: OutagesLike = ()
+    """Processes crash, and recover with what they had saved."""
+    pause: OutagesLike = ()
+    """Processes stop for a while, and lose nothing."""
+    partition: PartitionsLike = ()
+    """The network splits."""
+    suspect: OutagesLike = ()
+    """Processes are falsely suspected by all others."""
     detector: str = ""
-    detection: float = -1.0
+    """'heartbeat:PERIOD,TIMEOUT': every process watches the others by messages."""
+    detection: float | None = None
+    """Time after which all processes learn of a crash or a recovery, without messages; None: they do not."""
     operations: int = 0
-    options: dict[str, str] = field(default_factory=dict)
+    """Under weak exclusion: how many operations a process that has entered issues, one after the other."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """The algorithm's own options."""
 
     def __post_init__(self) -> None:
-        whole = {"nodes": self.nodes, "groups": self.groups, "requests": self.requests}
-        for name, value in whole.items():
+        for name in WHOLE:
+            value = getattr(self, name)
+            if not isinstance(value, int):
+                raise ConfigError(f"{name} must be a whole number, not {value!r}")
             if value < 1:
-                raise ConfigError(f"--{name} must be at least 1, not {value}")
+                raise ConfigError(f"{name} must be at least 1, not {value}")
         if self.nodes >= MOST_PROCESSES:
-            raise ConfigError(f"--nodes must be below {MOST_PROCESSES}, not {self.nodes}")
-        for name, amount in {"bandwidth": self.bandwidth, "warmup": self.warmup, "until": self.until}.items():
-            if not amount >= 0:
-                raise ConfigError(f"--{name} must not be negative, and is {amount:g}")
+            raise ConfigError(f"nodes must be below {MOST_PROCESSES}, not {self.nodes}")
+        for name in AMOUNTS:
+            amount = getattr(self, name)
+            if amount is not None and not amount >= 0:
+                raise ConfigError(f"{name} must not be negative, and is {amount:g}")
         if self.until <= self.warmup and self.warmup > 0:
-            raise ConfigError(f"--until {self.until:g} comes before the warm-up is over (--warmup {self.warmup:g})")
+            raise ConfigError(f"until ({plain(self.until)}) must be after warmup ({plain(self.warmup)})")
+        for name in FAULTS:
+            object.__setattr__(self, name, several(getattr(self, name)))
+        self.faults()
 
     def system(self) -> System:
         algorithm = find_algorithm(self.algorithm)
@@ -83,7 +125,7 @@ class Scenario:
         return System(algorithm, self.nodes, self.settings())
 
     def settings(self) -> dict[str, str]:
-        """The algorithm's options. One that must know how many groups there are is told, unless `options` do."""
+        """The algorithm's options. If it has an option `groups`, that is the scenario's unless `options` say."""
         names = [option.name for option in find_algorithm(self.algorithm).spec.options]
         told = {"groups": str(self.groups)} if "groups" in names else {}
         return {**told, **self.options}
@@ -94,22 +136,24 @@ class Scenario:
     def faults(self) -> Faults:
         n = self.nodes
         faults = Faults(
-            loss=tuple([parse_message_fault(text, "loss") for text in self.loss]),
-            duplication=tuple([parse_message_fault(text, "duplicate") for text in self.duplicate]),
-            reordering=tuple([parse_message_fault(text, "reorder") for text in self.reorder]),
-            crashes=tuple([parse_outage(text, "crash", n) for text in self.crash]),
-            pauses=tuple([parse_outage(text, "pause", n) for text in self.pause]),
-            partitions=tuple([parse_partition(text, n) for text in self.partition]),
-            suspicions=tuple([parse_outage(text, "suspect", n) for text in self.suspect]),
-            detection=self.detection,
+            loss=as_message_faults(self.loss, "loss"),
+            duplication=as_message_faults(self.duplicate, "duplicate"),
+            reordering=as_message_faults(self.reorder, "reorder"),
+            crashes=as_outages(self.crash, "crash", n),
+            pauses=as_outages(self.pause, "pause", n),
+            partitions=as_partitions(self.partition, "partition", n),
+            suspicions=as_outages(self.suspect, "suspect", n),
+            detection=-1.0 if self.detection is None else self.detection,
         )
         return faults if faults.any else NO_FAULTS
 
     def workload(self) -> Workload:
         n = self.nodes
-        think = self._distribution("think", self.think)
-        hold = self._distribution("hold", self.hold, "uniform")
+        think = as_distribution(self.think, "think")
+        hold = as_distribution(self.hold, "hold", "uniform")
         choice = GroupChoice(self.groups, self.skew)
+        if not isinstance(self.load, str):
+            return Recorded(self.load, n, hold)
         if self.load == "closed":
             return ClosedLoop(n, self.requests, think, hold, choice)
         if self.load == "burst":
@@ -120,17 +164,17 @@ class Scenario:
             gap = 2 * hold.mean + 1000 * (1 + self.channel_delay().mean) + n
             return Turns(n, self.requests, gap, hold, choice)
         if self.load.endswith(".csv"):
-            return Recorded(self.load, n, hold)
+            return Recorded(read_arrivals(self.load, n), n, hold)
         raise ConfigError(f"unknown load {self.load!r}: closed, burst, single, turns or a .csv file of arrivals")
 
     def channel_delay(self) -> Distribution:
-        return self._distribution("delay", self.delay)
+        return as_distribution(self.delay, "delay")
 
     def engine(self, seed: int, trace: Trace | None = None, progress: Callable[[int], None] | None = None) -> Engine:
         """A run, ready to go."""
         system = self.system()
         if not -(2**63) <= seed < 2**63:
-            raise ConfigError(f"--seed must fit into 64 bits, and is {seed}")
+            raise ConfigError(f"seed must fit into 64 bits, and is {seed}")
         return Engine(
             system,
             self.workload(),
@@ -146,5 +190,35 @@ class Scenario:
             operations=system.operations(self.operations),
         )
 
-    def _distribution(self, name: str, value: Number, bare: str = "exponential") -> Distribution:
-        return parse_distribution(value if isinstance(value, str) else repr(float(value)), f"--{name}", bare)
+
+class NetworkFields(TypedDict, total=False):
+    """The parameters of `Scenario` that describe the network and its faults."""
+
+    delay: DistributionLike
+    bandwidth: float
+    fifo: bool | None
+    loss: MessageFaultsLike
+    duplicate: MessageFaultsLike
+    reorder: MessageFaultsLike
+    crash: OutagesLike
+    pause: OutagesLike
+    partition: PartitionsLike
+
+
+class ScenarioFields(NetworkFields, total=False):
+    """All parameters of `Scenario` but the algorithm, for functions that take them as keywords."""
+
+    nodes: int
+    groups: int
+    requests: int
+    think: DistributionLike
+    hold: DistributionLike
+    skew: str
+    load: str | Sequence[Arrival]
+    warmup: float
+    until: float
+    suspect: OutagesLike
+    detector: str
+    detection: float | None
+    operations: int
+    options: Mapping[str, str]

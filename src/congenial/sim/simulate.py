@@ -1,46 +1,51 @@
-"""`simulate`: run a scenario, once or until the answer is precise enough."""
+"""`simulate`: run a scenario, once, several times, or until the measures are precise enough."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 from time import process_time
-from typing import Any
+from typing import Unpack
 
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import Node
 from congenial.kernel.trace import BEGIN, Event, Trace
 from congenial.sim.engine import Engine, SimulationFailed
 from congenial.sim.result import MEASURES, Result
-from congenial.sim.scenario import Scenario
+from congenial.sim.scenario import Scenario, ScenarioFields
 from congenial.sim.statistics import half_width, jain, mean, percentile
 from congenial.trace_files import TraceFile
 
-KEPT_EVENTS = 60  # of the trace, when a run goes wrong
-WATCHED = ("messages_per_entry", "waiting_time_mean", "throughput")  # what must be precise enough
+LAST_EVENTS = 60  # that are shown when a run goes wrong
+WATCHED = ("messages_per_entry", "waiting_time_mean", "throughput")  # the measures that must be precise enough
 MOST_RUNS = 10_000
 
 Progress = Callable[[int], None]
-"""Called now and then with the number of entries so far."""
+"""Called from time to time with the number of entries so far."""
 
 
 def simulate(
-    algorithm: str | type[Node],
+    algorithm: str | type[Node] | Scenario,
     *,
     seed: int = 1,
     repeat: int = 1,
     precision: float = 0.0,
     trace: str = "",
     progress: Progress | None = None,
-    **parameters: Any,
+    **parameters: Unpack[ScenarioFields],
 ) -> Result:
-    """Simulate an algorithm; `parameters` are those of `Scenario`.
+    """Simulate an algorithm, or a scenario. The `parameters` are those of `Scenario`; `run` says what the others mean.
 
-    >>> print(simulate("ricart-agrawala", nodes=5, requests=20).messages_per_entry)
+    >>> simulate("ricart-agrawala", nodes=5, requests=20).messages_per_entry
+    8.0
+    >>> simulate(Scenario("ricart-agrawala", nodes=5), requests=20, seed=2).messages_per_entry
     8.0
     """
     try:
-        scenario = Scenario(algorithm, **parameters)
+        if isinstance(algorithm, Scenario):
+            scenario = replace(algorithm, **parameters)
+        else:
+            scenario = Scenario(algorithm, **parameters)
     except TypeError as error:
         raise ConfigError(str(error).replace("Scenario.__init__()", "simulate()")) from None
     return run(scenario, seed, repeat, precision, trace, progress)
@@ -54,12 +59,18 @@ def run(
     trace: str = "",
     progress: Progress | None = None,
 ) -> Result:
-    """Run a scenario `repeat` times, with seeds seed, seed+1, ...; with a `precision`, at least so often, and until the
-    95% confidence intervals of messages, waiting time and throughput lie within that share of the mean."""
-    if repeat < 1 or precision < 0:
-        raise ConfigError("--repeat must be at least 1, and --precision not negative")
+    """Run a scenario `repeat` times, with seeds seed, seed+1, ...
+
+    With a `precision` (0.02: within 2%) it is run at least that often, and until the 95% confidence intervals of
+    messages, waiting time and throughput are within that share of the mean. `trace` names a file for all events, one
+    JSON object a line; it goes with a single run.
+    """
+    if repeat < 1:
+        raise ConfigError(f"repeat must be at least 1, not {repeat}")
+    if not precision >= 0:
+        raise ConfigError(f"precision must not be negative, and is {precision:g}")
     if trace and (repeat > 1 or precision > 0):
-        raise ConfigError("--trace goes with a single run, not with --repeat or --precision")
+        raise ConfigError("trace goes with a single run, not with repeat or precision")
     results: list[Result] = []
     least = max(repeat, 3) if precision > 0 else repeat
     while len(results) < least or (precision > 0 and not _precise(results, precision)):
@@ -71,9 +82,9 @@ def run(
 
 
 def run_once(scenario: Scenario, seed: int, trace: str = "", progress: Progress | None = None) -> Result:
-    """One run. If it goes wrong it is run once more, which repeats it exactly, to see its last events."""
+    """One run. If it goes wrong, it is repeated exactly to record its last events."""
     recorder = TraceFile(trace) if trace else None
-    engine = scenario.engine(seed, recorder, progress or _listen)
+    engine = scenario.engine(seed, recorder, progress or _check_signals)
     if recorder is not None:
         recorder.record(_beginning(scenario, engine))
     start = process_time()
@@ -89,7 +100,7 @@ def run_once(scenario: Scenario, seed: int, trace: str = "", progress: Progress 
     return result if result.ok else replace(result, trace=_last_events(scenario, seed))
 
 
-def _listen(entries: int) -> None:
+def _check_signals(entries: int) -> None:
     """Compiled code notices Ctrl-C only when it calls interpreted code."""
 
 
@@ -101,13 +112,13 @@ def _beginning(scenario: Scenario, engine: Engine) -> Event:
     return Event(0.0, BEGIN, -1, fields=dict(about))
 
 
-def _last_events(scenario: Scenario, seed: int) -> tuple[Any, ...]:
-    trace = Trace(KEPT_EVENTS)
+def _last_events(scenario: Scenario, seed: int) -> tuple[Event, ...]:
+    trace = Trace(LAST_EVENTS)
     try:
         scenario.engine(seed, trace).run()
     except SimulationFailed:
         pass
-    return tuple(trace.events[-KEPT_EVENTS:])
+    return tuple(trace.events[-LAST_EVENTS:])
 
 
 def _result(scenario: Scenario, engine: Engine, seed: int, seconds: float, failure: SimulationFailed | None) -> Result:
@@ -116,7 +127,7 @@ def _result(scenario: Scenario, engine: Engine, seed: int, seconds: float, failu
     waits = sorted(meter.waits)
     delays = list(meter.sync_delays)
     counts: dict[str, int] = {}
-    for kind in meter.kinds.values():  # an inner node's messages may be called as the outer one's are
+    for kind in meter.kinds.values():  # messages of an inner and an outer node may have the same name
         counts[kind.name] = counts.get(kind.name, 0) + int(kind.count)
     total = sum(counts.values())
     elapsed = engine.now - meter.begin

@@ -7,7 +7,7 @@ from statistics import NormalDist
 
 
 def percentile(ordered: list[float], share: float) -> float:
-    """The value below which a share of the (sorted) values lies, interpolated; 0 of none."""
+    """The value below which a share of the sorted values lies, interpolated; 0 if there are none."""
     if not ordered:
         return 0.0
     place = share * (len(ordered) - 1)
@@ -27,7 +27,7 @@ def jain(values: list[float]) -> float:
 
 
 def half_width(values: list[float]) -> float:
-    """Half the width of the 95% confidence interval of the mean of independent replications."""
+    """Half the width of the 95% confidence interval of the mean of independent values."""
     count = len(values)
     if count < 2:
         return float("inf")

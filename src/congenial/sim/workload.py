@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from librt.random import Random
 from mypy_extensions import mypyc_attr
@@ -16,14 +19,15 @@ NEVER = -1.0
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Workload:
-    """Drives n processes; each draws from its own stream `rng`."""
+    """Says for n processes when they ask, for which groups, and how long they stay. Each process draws from its own
+    stream, `rng`."""
 
     def think(self, process: int, now: float, rng: Random) -> float:
-        """How long until the process asks (next), or `NEVER`. Called at the start, and when it has left."""
+        """How long until the process asks (again), or `NEVER`. Called at the start, and whenever it has left."""
         raise NotImplementedError
 
     def groups(self, process: int, rng: Random) -> Groups:
-        """What it asks for. Called when it asks."""
+        """The groups, any one of which it asks for. Called when it asks."""
         raise NotImplementedError
 
     def hold(self, process: int, rng: Random) -> float:
@@ -36,9 +40,9 @@ class Workload:
 
 
 class ClosedLoop(Workload):
-    """Every process thinks, asks, holds, and again, `requests` times (Mittal & Mohan 2007, section 4.1).
+    """Every process thinks, asks and holds, `requests` times over (Mittal & Mohan 2007, section 4.1).
 
-    With `first` above 0 the processes before that one never ask.
+    The processes before `first` never ask.
     """
 
     def __init__(
@@ -67,9 +71,9 @@ class ClosedLoop(Workload):
 
 
 class Turns(Workload):
-    """One request at a time: process 0 asks and leaves, long after that process 1, and so on, `rounds` times over.
+    """One request at a time: process 0 asks and leaves, process 1 long after that, and so on, `rounds` times over.
 
-    Nobody ever competes, which is how waiting times without contention are measured.
+    No process ever competes, so this measures waiting times without contention.
     """
 
     def __init__(self, n: int, rounds: int, gap: float, hold: Distribution, choice: GroupChoice) -> None:
@@ -99,37 +103,38 @@ class Turns(Workload):
         return self.n * self.rounds
 
 
-class Recorded(Workload):
-    """Arrivals from a CSV file with the columns time, process, group, hold (group and hold may be absent).
+@dataclass(frozen=True)
+class Arrival:
+    """At `time`, an application of `process` asks for any of `groups`, to hold for `hold` (None: as others do).
 
-    A request that arrives while its process is still busy waits its turn there. Several groups, any of which will
-    do, are written 1|4.
+    >>> Arrival(time=5, process=2).groups
+    (0,)
     """
 
-    def __init__(self, path: str, n: int, hold: Distribution) -> None:
+    time: float
+    process: int
+    groups: Groups = (0,)
+    hold: float | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Arrival, (self.time, self.process, self.groups, self.hold))
+
+
+class Recorded(Workload):
+    """Given arrivals. A request that arrives while its process is still busy waits there for its turn."""
+
+    def __init__(self, arrivals: Sequence[Arrival], n: int, hold: Distribution) -> None:
         self.arrivals: list[list[tuple[float, Groups, float]]] = [[] for _ in range(n)]
         self.present: list[tuple[float, Groups, float]] = [(0.0, (0,), 0.0)] * n
         self.holding = hold
-        try:
-            with open(path, encoding="utf-8", newline="") as file:
-                for row in csv.DictReader(file):
-                    self._add(row, n)
-        except OSError as error:
-            raise ConfigError(f"cannot read the arrivals in {path}: {error.strerror}") from error
-        except (KeyError, ValueError, TypeError) as error:
-            raise ConfigError(f"{path} should be CSV with the columns time, process[, group, hold]: {error}") from error
-        for arrivals in self.arrivals:
-            arrivals.sort()
-        self.count = sum([len(arrivals) for arrivals in self.arrivals])
-
-    def _add(self, row: dict[str, str], n: int) -> None:
-        time = float(row["time"])
-        process = int(row["process"])
-        if not 0 <= process < n or time < 0:
-            raise ValueError(f"process {process} at time {time:g} is outside 0..{n - 1} or before 0")
-        groups = tuple([int(group) for group in (row.get("group") or "0").split("|")])
-        hold = float(row["hold"]) if row.get("hold") else -1.0
-        self.arrivals[process].append((time, groups, hold))
+        self.count = len(arrivals)
+        for arrival in arrivals:
+            if _impossible(arrival, n):
+                raise ConfigError(f"load: {_impossible(arrival, n)}")
+            stay = -1.0 if arrival.hold is None else arrival.hold
+            self.arrivals[arrival.process].append((arrival.time, tuple(arrival.groups), stay))
+        for mine in self.arrivals:
+            mine.sort()
 
     def think(self, process: int, now: float, rng: Random) -> float:
         if not self.arrivals[process]:
@@ -148,12 +153,40 @@ class Recorded(Workload):
         return self.count
 
 
+def read_arrivals(path: str, n: int) -> list[Arrival]:
+    """Read the arrivals at n processes from a CSV file with the columns time, process, group, hold (group and hold may
+    be absent). Several groups, any of which will do, are written 1|4."""
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return [_arrival(row, n) for row in csv.DictReader(file)]
+    except OSError as error:
+        raise ConfigError(f"cannot read the arrivals in {path}: {error.strerror}") from error
+    except (KeyError, ValueError, TypeError) as error:
+        raise ConfigError(f"{path} should be CSV with the columns time, process[, group, hold]: {error}") from error
+
+
+def _arrival(row: dict[str, str], n: int) -> Arrival:
+    groups = tuple([int(group) for group in (row.get("group") or "0").split("|")])
+    hold = float(row["hold"]) if row.get("hold") else None
+    arrival = Arrival(float(row["time"]), int(row["process"]), groups, hold)
+    if _impossible(arrival, n):
+        raise ValueError(_impossible(arrival, n))
+    return arrival
+
+
+def _impossible(arrival: Arrival, n: int) -> str:
+    """Why the arrival cannot be, or nothing."""
+    if 0 <= arrival.process < n and arrival.time >= 0:
+        return ""
+    return f"process {arrival.process} at time {arrival.time:g} is outside 0..{n - 1} or before 0"
+
+
 class GroupChoice:
-    """One of m groups; with a skew, `hot` of them draw the share `heat` of all requests."""
+    """Chooses one of m groups; with a skew, `hot` of them draw the share `heat` of all requests."""
 
     def __init__(self, m: int, skew: str = "") -> None:
         if m < 1:
-            raise ConfigError(f"there must be at least one group, not {m}")
+            raise ConfigError(f"groups must be at least 1, not {m}")
         self.m = m
         self.heat = 1.0
         self.hot = m

@@ -1,4 +1,4 @@
-"""All algorithms by name, and how to find one: in the catalogue, or in a user's own file."""
+"""The catalogue: all algorithms by name, and how to find one there or in a user's own file."""
 
 from __future__ import annotations
 
@@ -63,6 +63,7 @@ from congenial.transform.epochs import in_epochs
 ALGORITHMS: dict[str, type[Node]] = {
     algorithm.spec.name: algorithm
     for algorithm in (
+        # mutual exclusion by a token
         RicartAgrawalaToken,
         SuzukiKasami,
         SuzukiKasamiBounded,
@@ -75,6 +76,7 @@ ALGORITHMS: dict[str, type[Node]] = {
         MishraSrimani,
         NishioLiManning,
         NaimiTrehelRecovery,
+        # mutual exclusion by permissions
         Lamport,
         RicartAgrawala,
         CarvalhoRoucairol,
@@ -84,9 +86,11 @@ ALGORITHMS: dict[str, type[Node]] = {
         Sanders,
         AgrawalElAbbadi,
         SinghalDynamic,
+        # k entries at once
         RaymondK,
         SrimaniReddy,
         Kakugawa,
+        # group mutual exclusion
         RA1,
         RA2,
         TokenGME,
@@ -106,6 +110,7 @@ ALGORITHMS: dict[str, type[Node]] = {
         DrsGme,
         DrsGmeFaults,
         DrsGmeExtended,
+        # weak exclusion
         WME1,
         WME2,
         WMEConsensusFast,
@@ -114,12 +119,18 @@ ALGORITHMS: dict[str, type[Node]] = {
 }
 
 SOUND = {name: algorithm for name, algorithm in ALGORITHMS.items() if not algorithm.spec.mended_by}
-"""All but those that are kept for their flaws: what tests of good conduct go through, and locks can run on."""
+"""All but the algorithms that are kept for their flaws: these must pass every test, and locks can run on them."""
 
 
 def find_algorithm(name: str | type[Node]) -> type[Node]:
-    """The node class called `name`: a catalogue name, `path/to/file.py:ClassName`, one of these with `+epochs` or
-    `+restart` behind it, or a class itself."""
+    """The node class that `name` stands for: a name from the catalogue or `path/to/file.py:ClassName`, each perhaps
+    with `+epochs` or `+restart` appended; or a class, which stands for itself.
+
+    >>> find_algorithm("maekawa").spec.title
+    'Maekawa'
+    >>> find_algorithm("raymond-tree+restart").__name__
+    'RaymondTreeCrashRestart'
+    """
     if not isinstance(name, str):
         return name
     if name in ALGORITHMS:
@@ -135,13 +146,14 @@ def find_algorithm(name: str | type[Node]) -> type[Node]:
 
 
 TRANSFORMS: dict[str, Callable[[type[Node]], type[Node]]] = {"epochs": in_epochs, "restart": restarted}
+"""What can be made of an algorithm, by the name that is appended to its own."""
 TRANSFORM_SPECS = (EPOCHS, RESTART)
 
-_transformed: dict[str, type[Node]] = {}  # made once: the class is part of a node's state
+_transformed: dict[str, type[Node]] = {}  # made once each: the class is part of a node's state
 
 
 def transform_of(name: str) -> type[Node]:
-    """`name` is that of an algorithm, and behind a + that of what is made of it."""
+    """The class for `ALGORITHM+TRANSFORM`."""
     base, _, transform = name.rpartition("+")
     if transform not in TRANSFORMS:
         raise ConfigError(f"unknown transform {transform!r} in {name!r}: there are {', '.join(TRANSFORMS)}")
@@ -151,7 +163,7 @@ def transform_of(name: str) -> type[Node]:
 
 
 def load_class(path: Path, class_name: str) -> type[Node]:
-    """A node class from a Python file outside the package."""
+    """Load a node class from a Python file outside the package."""
     if not path.is_file():
         raise ConfigError(f"there is no file {path}")
     module_name = f"congenial_user_{path.stem}"

@@ -1,4 +1,4 @@
-"""Streams of random numbers that depend on a seed alone, on every machine, compiled or not."""
+"""Streams of random numbers that depend on nothing but a seed: the same on every machine, compiled or not."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from librt.random import Random
 
 
 def stream(seed: int, index: int) -> Random:
-    """The stream of a seed with a number, such as that of a process; a few below 0 may be used, too.
+    """Stream number `index` of a seed: that of a process, or one of a few below 0.
 
-    Neighbouring seeds and indices must not give related streams, so both pass through a mixing function
-    (the finaliser of splitmix64).
+    Neighbouring seeds and indices must not give related streams, so both go through a mixing function (the finaliser
+    of splitmix64).
     """
     word = (seed * 0x9E3779B97F4A7C15 + (index + 4) * 0xD1B54A32D192ED03) & 0xFFFFFFFFFFFFFFFF
     word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF

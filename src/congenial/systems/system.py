@@ -1,4 +1,4 @@
-"""A system: an algorithm made concrete for n processes, ready to be driven."""
+"""A system: an algorithm with its options, for n processes, ready to be driven."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from congenial.problems.weak import Resource
 
 
 class System:
-    """Makes the nodes of an algorithm. `options` are those of its `Spec`, as a user writes them."""
+    """Makes the nodes of an algorithm. `options` are those of its `Spec`, as text."""
 
     def __init__(self, algorithm: type[Node], n: int, options: Mapping[str, str] | None = None) -> None:
         if n < 1:
@@ -32,19 +32,20 @@ class System:
 
     @property
     def inner(self) -> tuple[type, ...]:
-        """The algorithms that options put inside this one."""
+        """The algorithms that this one uses inside, as its options say."""
         return tuple([value for value in self.arguments.values() if isinstance(value, type)])
 
     def operation(self, process: int, number: int) -> object:
-        """What a process issues as its `number`-th operation where no user says."""
+        """What a process issues as its `number`-th operation, where no user decides."""
         resource = self.arguments.get("resource")
         return resource.example(process, number) if isinstance(resource, Resource) else (process, number)
 
     def operations(self, wanted: int) -> int:
-        """How many operations are issued in each stay, as far as the problem knows any."""
-        if wanted < 0 or (wanted and not self.problem.operations):
-            why = "must not be negative" if wanted < 0 else f"is for weak exclusion, and {self.name} is not weak"
-            raise ConfigError(f"operations {why}")
+        """How many operations a process issues in each stay: as many as wanted, if the problem knows operations."""
+        if wanted < 0:
+            raise ConfigError(f"operations must not be negative, and is {wanted}")
+        if wanted and not self.problem.operations:
+            raise ConfigError(f"operations are for weak exclusion, and {self.name} is not weak")
         return wanted
 
     def node(self, process: int) -> Node:
