@@ -37,7 +37,13 @@ def compare(
     `options` goes to the algorithms that have it. With several `jobs` (0: one for each processor) the algorithms run
     at the same time, each in a process of its own; the results are the same.
 
-    >>> print(compare(["ricart-agrawala", "suzuki-kasami"], nodes=5, requests=20).results[0].messages_per_entry)
+    >>> comparison = compare(["ricart-agrawala", "suzuki-kasami"], nodes=5, requests=20)
+    >>> print(comparison)
+    algorithm        messages / entry  integers / entry  mean waiting    p99  sync delay  entries / time  fairness
+    ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    ricart-agrawala                 8                 4         76.97  173.5        10.7         0.03251    0.9965
+    suzuki-kasami                 4.9             11.18         73.72  175.8       9.632         0.03419    0.9948
+    >>> comparison.results[0].messages_per_entry
     8.0
     >>> compare(["maekawa", "raymond-tree"], nodes=7, requests=5, options={"tree": "star"}).ok
     True

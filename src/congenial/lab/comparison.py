@@ -98,7 +98,7 @@ def run_comparison(
         results: list[Result] = []
         for scenario in scenarios:
             done = sum([result.entries for result in results])
-            results.append(run(scenario, seed, repeat, precision, "", _from(done, total, progress)))
+            results.append(run(scenario, seed, repeat, precision, progress=_from(done, total, progress)))
         return Comparison(tuple(results))
     with workers(jobs) as pool:
         futures = [pool.executor.submit(_run, scenario, seed, repeat, precision) for scenario in scenarios]

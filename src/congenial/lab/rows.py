@@ -1,4 +1,4 @@
-"""Rows of a table: as CSV, as Markdown, as a data frame."""
+"""Rows of a table: as CSV, as Markdown, as text, as a data frame."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from congenial.lab.extras import require
 from congenial.lab.replication import Value
+from congenial.view.table import new_table
 
 if TYPE_CHECKING:
     import polars
+    from rich.table import Table
 
 Row = dict[str, Value | None]
 """Column names and values; None where there is no value."""
@@ -34,6 +36,14 @@ def markdown(rows: Sequence[Row]) -> str:
     heads = list(rows[0])
     lines = [f"| {' | '.join([str(cell).replace('|', BAR) for cell in row.values()])} |" for row in rows]
     return "\n".join([f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}", *lines])
+
+
+def table(rows: Sequence[Row], markdown: bool = False) -> Table:
+    """For a terminal, with the columns of the first row."""
+    made = new_table(*rows[0], markdown=markdown)
+    for row in rows:
+        made.add_row(*[str(cell) for cell in row.values()])
+    return made
 
 
 def frame(rows: Sequence[Row]) -> polars.DataFrame:

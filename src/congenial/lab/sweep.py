@@ -51,9 +51,9 @@ class Sweep:
     >>> sweep = Sweep(["suzuki-kasami", "maekawa"], {"nodes": [4, 9]}, {"think": 200})
     >>> sweep.points()
     [(4,), (9,)]
-    >>> Sweep(["maekawa"], {"nods": [4]})
+    >>> Sweep(["maekawa"], {"nodes": []})
     Traceback (most recent call last):
-    congenial.kernel.errors.ConfigError: vary: there is no parameter 'nods'; there are: nodes, groups, requests, ...
+    congenial.kernel.errors.ConfigError: vary: there are no values for nodes
     """
 
     algorithms: Sequence[str]

@@ -17,9 +17,8 @@ from congenial.lab.parameters import METRICS, PARAMETERS, show_value
 from congenial.lab.rankings import leaders
 from congenial.lab.replication import Value
 from congenial.lab.results import SweepResult
-from congenial.lab.rows import Row, markdown
+from congenial.lab.rows import Row, markdown, table
 from congenial.lab.sweep import Point, Sweep
-from congenial.view.table import new_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -49,11 +48,7 @@ class Contest(Figure):
         return Exhibit.heading(self)
 
     def shown(self, evidence: Evidence, markdown: bool) -> list[Table | str]:
-        rows = self.winners(evidence.results[self.name])
-        table = new_table(*rows[0], markdown=markdown)
-        for row in rows:
-            table.add_row(*[str(cell) for cell in row.values()])
-        return [table, str(Tally(evidence.judged))]
+        return [table(self.winners(evidence.results[self.name]), markdown), str(Tally(evidence.judged))]
 
     def write_results(self, evidence: Evidence, folder: Path, reference: str, command: str) -> None:
         result = evidence.results[self.name]

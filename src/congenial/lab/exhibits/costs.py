@@ -12,10 +12,9 @@ from congenial.lab.claims import Claim, Criterion, Tally
 from congenial.lab.exhibits.exhibit import Evidence, Exhibit
 from congenial.lab.parameters import show_value
 from congenial.lab.replication import Value
-from congenial.lab.rows import Row, markdown, write_csv
+from congenial.lab.rows import Row, markdown, table, write_csv
 from congenial.lab.sweep import Sweep
 from congenial.sim.statistics import mean
-from congenial.view.table import new_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -94,11 +93,7 @@ class CostTable(Exhibit):
         return tuple(made)
 
     def shown(self, evidence: Evidence, markdown: bool) -> list[Table | str]:
-        lines = self.lines(evidence)
-        table = new_table(*lines[0], markdown=markdown)
-        for line in lines:
-            table.add_row(*[str(cell) for cell in line.values()])
-        return [table, str(Tally(evidence.judged))]
+        return [table(self.lines(evidence), markdown), str(Tally(evidence.judged))]
 
     def write_results(self, evidence: Evidence, folder: Path, reference: str, command: str) -> None:
         write_csv(folder / "table.csv", self.lines(evidence))
