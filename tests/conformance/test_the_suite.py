@@ -107,7 +107,7 @@ def test_a_counterexample_is_readable() -> None:
     assert text.endswith("ENTERS")
 
 
-def test_who_keeps_others_of_the_group_out_fails() -> None:
+def test_an_algorithm_that_keeps_others_of_the_group_out_fails() -> None:
     assert failures(Unsocial, "everybody inside together")
 
 
@@ -123,7 +123,7 @@ class HonestlyUnsocial(Unsocial):
     spec: ClassVar[Spec] = replace(TokenGME.spec, concurrent_entry=False)
 
 
-def test_who_admits_to_a_lack_of_concurrent_entry_must_lack_it() -> None:
+def test_an_algorithm_that_admits_to_a_lack_of_concurrent_entry_must_lack_it() -> None:
     assert "everybody always got in" in failures(Modest, "not always everybody inside").popitem()[1]
     assert not failures(HonestlyUnsocial, "not always everybody inside")
     assert [case for case in conformance(Modest) if "everybody" in str(case)]
@@ -147,7 +147,7 @@ def test_the_checker_believes_a_spec_that_admits_to_it() -> None:
     assert check(HonestlyOneAtATime, nodes=2, requests=1).ok
 
 
-def test_who_sends_more_than_its_spec_says_fails() -> None:
+def test_an_algorithm_that_sends_more_than_its_spec_says_fails() -> None:
     failed = failures(Chatty, "simulation, turns")
     assert "messages per entry; the spec says" in failed.popitem()[1]
 

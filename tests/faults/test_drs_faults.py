@@ -20,7 +20,7 @@ SEEDS = range(5)
 def served(seed: int, least: int = 60, **faults: Any) -> None:
     result = simulate(DRS, nodes=5, groups=2, requests=15, seed=seed, options=SHORT, **faults)
     assert result.violation == ""
-    assert result.waiting == ()  # all who are up are served
+    assert result.waiting == ()  # all that are up are served
     assert result.entries >= least
 
 
@@ -122,7 +122,7 @@ def test_random_runs_with_several_faults(timers: str) -> None:
 
 
 def test_what_it_does_not_survive() -> None:
-    """A process that does not come back: Spec.flaws."""
+    """A process that does not recover: Spec.flaws."""
     for system in ({"nodes": 2, "requests": 1}, {"nodes": 3, "requests": 1, "wants": "0;0;1"}):
         result = check(DRS, crashes=1, recovery=False, **system)
         assert result.counterexample is not None

@@ -27,7 +27,7 @@ CRASHES: dict[str, tuple[str, ...]] = {
 def served(algorithm: str, seed: int, **faults: Any) -> None:
     result = simulate(algorithm, nodes=5, requests=15, seed=seed, options=SHORT, **faults)
     assert result.violation == ""
-    assert result.waiting == ()  # all who are up are served
+    assert result.waiting == ()  # all that are up are served
     assert result.entries >= 50
 
 

@@ -79,7 +79,7 @@ def test_a_member_has_to_remember_its_lock() -> None:
 
 
 def test_a_false_suspicion_of_the_holder_lets_another_in() -> None:
-    """The first flaw in its `Spec`: members free the lock of one who is inside, and not down."""
+    """The first flaw in its `Spec`: members free the lock of a process that is inside, and not down."""
     result = explored(suspicions=1)
     assert kind(result) == "safety"
     assert result.counterexample is not None

@@ -75,7 +75,9 @@ def test_a_compressed_vector_tells_only_what_changed_since() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(1, 50), st.booleans(), st.integers(0, 1)), max_size=40))
-def test_who_gets_compressed_vectors_in_order_knows_the_whole(steps: list[tuple[int, int, bool, int]]) -> None:
+def test_compressed_vectors_in_order_tell_the_whole(
+    steps: list[tuple[int, int, bool, int]],
+) -> None:
     sender = Vector(7, compressed=True)
     receivers = [Vector(7, compressed=True) for _ in range(2)]
     for place, value, publish, receiver in steps:

@@ -15,7 +15,7 @@ from congenial.kernel.part import Part
 from congenial.kernel.spec import Interchangeable, Option, Spec
 from congenial.parts.trees import build_tree
 from congenial.problems.mutex import MUTEX
-from congenial.transform.wrapper import Relay, Wrapper
+from congenial.transform.wrapper import Wrapper, WrapperOut
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Batch(Message):
     last: Message | None
 
 
-class TaggedOut(Relay):
+class TaggedOut(WrapperOut):
     def send(self, dst: int, msg: Message) -> None:
         self.out.send(dst, Inner(7, msg))
 
@@ -44,7 +44,7 @@ class Tagged(Wrapper):
     spec: ClassVar[Spec] = Spec(name="tagged", title="a wrapper", problem=MUTEX)
     messages = (Inner, Batch)
 
-    def relay(self, out: Out) -> Out:
+    def inner_out(self, out: Out) -> Out:
         return TaggedOut(self, out)
 
     def receive(self, src: int, msg: Message, out: Out) -> None:

@@ -246,7 +246,7 @@ def test_a_lost_complete_costs_two_messages(tmp_path: Path) -> None:
 
 
 def test_t_req_is_no_bound_on_the_wait_for_a_token_that_is_not_lost() -> None:
-    """(n+1) t_m + (n-1) t_c: a session lasts longer if a follower is let in late. It costs messages, no more."""
+    """(n+1) t_m + (n-1) t_c: a session lasts longer if a follower is admitted late. That costs only messages."""
     n, t_m, t_c = 4, 10, 20
     options = {"patience": str((n + 1) * t_m + (n - 1) * t_c), "reply": "1000"}
     load: dict[str, Any] = {"nodes": n, "groups": 3, "requests": 50, "think": 0, "delay": f"constant:{t_m}"}

@@ -160,7 +160,7 @@ def test_whatever_the_quorums_are_k_get_in_though_nobody_leaves(n: int, k: int, 
 
 
 class HoldersKeepSilent(Kakugawa):
-    """Who is inside does not answer inquiries."""
+    """A process that is inside does not answer inquiries."""
 
     def _tell(self, dst: int, msg: Message, out: Out) -> None:
         if not isinstance(msg, Kept):
@@ -168,7 +168,7 @@ class HoldersKeepSilent(Kakugawa):
 
 
 class RestNotReleased(Kakugawa):
-    """Who enters keeps the locks that it does not need until it leaves."""
+    """A process that enters keeps the locks that it does not need until it leaves."""
 
     def _enter_with(self, index: int, out: Out) -> None:
         asked, locks = set(self.asked), set(self.locks)
@@ -204,7 +204,7 @@ def test_more_at_once_means_less_waiting(name: str) -> None:
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 @pytest.mark.parametrize("n", [1, 2, 4])
-def test_who_says_that_it_could_enter_does(name: str, n: int) -> None:
+def test_a_process_that_says_that_it_could_enter_does(name: str, n: int) -> None:
     for node in System(ALGORITHMS[name], n).nodes():
         could = node.could_enter()
         out = Outbox()

@@ -98,7 +98,7 @@ def test_ricart_agrawala_sends_one_request_and_one_reply_per_peer(n: int, load: 
             assert result.messages_by_kind == {"Request": result.messages // 2, "Reply": result.messages // 2}
 
 
-# -- Suzuki-Kasami: n, or 0 for who holds the idle token ---------------------------------------------------
+# -- Suzuki-Kasami: n, or 0 for the holder of the idle token -----------------------------------------------
 
 
 def cost_of_each_entry(events: list[Event], n: int) -> list[int]:

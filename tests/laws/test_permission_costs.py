@@ -61,7 +61,7 @@ def test_lamport_needs_fifo_channels() -> None:
 
 @pytest.mark.parametrize("n", [2, 3, 8, 20])
 def test_carvalho_roucairol_costs_nothing_while_nobody_else_asks(n: int, tmp_path: Path) -> None:
-    """The first entry of the only one who asks costs 2(n-1), all others nothing."""
+    """If only one process asks, its first entry costs 2(n-1), all others nothing."""
     arrivals = tmp_path / "alone.csv"
     arrivals.write_text("time,process\n" + "".join([f"{1000 * turn},{n - 1}\n" for turn in range(9)]))
     result = run("carvalho-roucairol", nodes=n, load=str(arrivals))
@@ -121,8 +121,8 @@ def under_way(stepper: Stepper) -> dict[tuple[int, int], list[str]]:
 
 
 def in_lockstep(original: System, general: System, requests: int, seed: int) -> list[str]:
-    """Both take the same random steps; after each, what is under way and who is inside is the same in both. Returns
-    what the general one has sent."""
+    """Both take the same random steps. After each, messages in transit and processes inside are the same in both.
+    Returns what the general one has sent."""
     rng = Random(seed)
     first, second = Stepper(original, True), Stepper(general, True)
     left = [requests] * original.n

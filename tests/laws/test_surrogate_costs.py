@@ -128,7 +128,7 @@ class ReleasesAreNoNews(Surrogate):
 
 
 class StaleInvitesIgnored(SurrogateA):
-    """Who is invited with a request that is over does not answer."""
+    """A process that is invited for a request that is over does not answer."""
 
     def _on_stale_invite(self, src: int, msg: surrogate_quorum.Invite, out: Out) -> None:
         pass
@@ -275,7 +275,7 @@ def test_every_run_with_type_sets(nodes: int, wants: str, quorums: str) -> None:
     assert result.complete
 
 
-def test_who_is_content_with_several_groups_waits_less(tmp_path: Path) -> None:
+def test_a_process_that_is_content_with_several_groups_waits_less(tmp_path: Path) -> None:
     """Everybody asks for one group of its own choice, or for any of three: more are inside together."""
     together = {}
     for choice in ("one", "any"):

@@ -60,7 +60,7 @@ def cost_of_each_entry(events: list[Event], n: int, of_request: str = "") -> lis
     return costs
 
 
-# -- Ricart-Agrawala: n, or 0 for who holds the idle token -------------------------------------------------
+# -- Ricart-Agrawala: n, or 0 for the holder of the idle token ---------------------------------------------
 
 
 @pytest.mark.parametrize("n", [2, 3, 8, 20])
@@ -115,7 +115,7 @@ def test_neilsen_mizuno_on_a_star_costs_three_and_on_a_line_n_at_most(tree: str,
     costs = cost_of_each_entry(
         traced("neilsen-mizuno", nodes=n, options={"tree": tree}, load="turns", requests=2), n, "origin"
     )
-    assert max(costs) == most  # reached, by who sits at the other end
+    assert max(costs) == most  # reached, by the process at the other end
 
 
 @pytest.mark.parametrize("tree", ["star", "balanced", "random"])
@@ -147,8 +147,8 @@ def test_no_entry_of_singhals_costs_more_than_n(n: int, load: str, fifo: bool) -
 
 @pytest.mark.parametrize("n", [3, 8, 20, 50])
 def test_singhals_costs_about_half_of_n_under_light_load(n: int) -> None:
-    """The vectors stay a staircase. Who had the token k holders ago asks k processes, so that who asks at random pays
-    (1 + k) messages, k = 1..n-1, or nothing if it has the token still: (n+1)/2 - 1/n in the mean."""
+    """The vectors stay a staircase. A process that had the token k holders ago asks k processes. So a random process
+    pays (1 + k) messages, k = 1..n-1, or nothing if it still has the token: (n+1)/2 - 1/n on average."""
     result = run("singhal-heuristic", nodes=n, think=100_000 * n, hold=1, requests=6000 // n)
     assert result.messages_per_entry == pytest.approx((n + 1) / 2 - 1 / n, rel=0.05)
 
@@ -211,7 +211,7 @@ def test_if_everyone_is_asked_mizuno_neilsen_rao_is_suzuki_kasami(n: int, load: 
 
 
 def story(events: list[Event]) -> list[tuple[float, str, int, str]]:
-    """Who did what when; a broadcast is told once, as is a request sent to everyone in turn."""
+    """What each process did, and when; a broadcast is told once, as is a request sent to everyone in turn."""
     steps = [event for event in events if event.event in ("send", "enter", "leave")]
     return sorted({(round(event.t, 6), event.event, event.node, event.message) for event in steps})
 

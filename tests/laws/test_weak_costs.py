@@ -29,7 +29,7 @@ def test_messages_to_the_last(n: int) -> None:
         assert {action: measured[action].messages for action in formulas} == formulas, name
 
 
-def test_who_counts_the_acknowledgements_is_answered_first() -> None:
+def test_a_process_that_counts_the_acknowledgements_is_answered_first() -> None:
     costs = measure("wme-2", 8)
     assert (costs["answer"].steps, costs["operation"].steps) == (2, 3)
 

@@ -73,7 +73,7 @@ def test_a_later_request_is_told_that_it_failed() -> None:
     assert receive(member, 6, Request(1)) == ["Inquire(number=2) to 3"]
 
 
-def test_who_has_succeeded_ignores_the_inquiry_and_who_has_failed_yields() -> None:
+def test_a_process_that_has_succeeded_ignores_the_inquiry_and_one_that_has_failed_yields() -> None:
     """ "If it has not, it cedes its permission by sending a yield message ... If it has succeeded, it ignores" it."""
     asker = process(3)
     request(asker)
@@ -136,7 +136,7 @@ def test_the_request_of_a_suspected_process_waits() -> None:
     assert trust(member, 3) == ["Locked(number=1) to 3"]
 
 
-def test_a_member_that_comes_back_remembers_its_lock_and_says_so() -> None:
+def test_a_member_that_recovers_remembers_its_lock_and_says_so() -> None:
     member = process(0)
     receive(member, 3, Request(4))
     receive(member, 4, Request(5))
@@ -156,7 +156,7 @@ def test_one_that_was_locked_for_itself_is_free() -> None:
     assert request(back) == ["Request(number=2) to 2", "Request(number=2) to 6"]  # a number is never used twice
 
 
-def test_who_hears_of_a_return_forgets_releases_and_asks_anew() -> None:
+def test_a_process_that_hears_of_a_return_forgets_releases_and_asks_anew() -> None:
     inside = process(3)
     request(inside)
     receive(inside, 0, Locked(1))

@@ -84,7 +84,7 @@ def test_a_leader_invites_each_once_and_the_oldest_first() -> None:
     ]
 
 
-def test_who_is_invited_cancels_its_request_and_enters() -> None:
+def test_a_process_that_is_invited_cancels_its_request_and_enters() -> None:
     """ "A process, on receiving an INVITE message for its current request, unlocks all its quorum members by sending a
     CANCEL message. It then enters the forum." """
     asker = waiting(SurrogateA, 4, RED)
@@ -389,7 +389,7 @@ def test_a_leader_that_has_to_step_down_invites_no_more(early: bool) -> None:
     of a conflicting request that has not yet been fulfilled" """
     leader = waiting(SurrogateConcurrent, 0, RED)
     receive(leader, 1, locked(1, (2, 6, (RED,)), rivals=((2, 2),) if early else ()))
-    assert receive(leader, 3, locked(1))[0].startswith("Invite(number=2")  # those it knew of before are let in
+    assert receive(leader, 3, locked(1))[0].startswith("Invite(number=2")  # those it knew of before are admitted
     if not early:
         assert receive(leader, 1, StepDown(1, 2, 2)) == []
     assert receive(leader, 3, Forward(1, (3, 5, (RED,)))) == []
@@ -419,7 +419,7 @@ def test_a_leader_with_followers_goes_on_inviting_until_it_has_to_step_down() ->
     assert receive(leader, 1, StepDown(1, 2, 3))[0] == "Released(number=1, leader=0, weight=(1, 2), fence=1) to 1"
 
 
-def test_a_leader_that_comes_back_invites_itself() -> None:
+def test_a_leader_that_recovers_invites_itself() -> None:
     """Its own member is locked for its first request and forwards the second to it."""
     leader = leading()
     receive(leader, 1, Forward(1, (2, 5, (RED,))))
@@ -493,7 +493,7 @@ def test_the_request_set_is_asked_and_the_inform_set_released() -> None:
     assert release(asker) == ["Released(number=1, leader=1, weight=(1, 0), fence=1) to 0"]
 
 
-def test_who_is_not_informed_agrees_without_being_locked() -> None:
+def test_a_process_that_is_not_informed_agrees_without_being_locked() -> None:
     """ "Other nodes in its request set, which are not in its inform set, simply send a GRANT message to it without
     maintaining any state information about the process." """
     member = general(2, "clusters:2")
@@ -540,7 +540,7 @@ def test_a_leader_agrees_to_others_as_soon_as_it_has_left_itself() -> None:
     assert release(leader) == ["Locked(number=2, fence=1, compatible=(), over=(), followers=((1, 2),)) to 2"]
 
 
-def test_who_is_agreed_to_waits_for_the_followers() -> None:
+def test_a_process_that_is_agreed_to_waits_for_the_followers() -> None:
     """ "A process receiving the GRANT message still has to wait until it has received RELEASED messages from all
     processes that entered the current forum as followers before starting the next forum." """
     asker = solitary(2)
@@ -570,5 +570,5 @@ def test_a_follower_that_leaves_tells_everybody() -> None:
 
 
 def test_other_structures_are_refused_there() -> None:
-    with pytest.raises(ConfigError, match="not everybody informs itself alone"):
+    with pytest.raises(ConfigError, match="not every process informs itself alone"):
         node(SurrogateSolitary, 0, 4, structure="clusters:2")

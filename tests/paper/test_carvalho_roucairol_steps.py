@@ -72,7 +72,7 @@ def test_permission_is_deferred_if_older_or_inside_and_given_on_release() -> Non
 
 
 def test_inside_even_an_older_request_waits() -> None:
-    """Its permission had been kept, so its number says nothing about who came first."""
+    """Its permission had been kept, so its number says nothing about the order."""
     asker = served(1)
     receive(asker, 2, Request(7))
     request(asker)

@@ -32,7 +32,7 @@ def asked(nodes: list[Any]) -> None:
     receive(nodes[1], 3, Request(4, 1, (1, 2, 3, 4)))
 
 
-def test_who_holds_the_token_enters(nodes: list[Any]) -> None:
+def test_a_process_that_holds_the_token_enters(nodes: list[Any]) -> None:
     """ "if the requesting node owns the token there is no need to send any request messages" """
     assert request(nodes[0]) == ["enters"]
     assert release(nodes[0]) == []

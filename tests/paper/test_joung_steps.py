@@ -103,7 +103,7 @@ def test_one_who_is_overtaken_in_the_queue_is_told_once() -> None:
     assert receive(member, 3, Request(0, 3)) == ["Failed() to 2"]
 
 
-def test_who_has_lost_gives_back_what_it_is_asked_for() -> None:
+def test_a_process_that_has_lost_gives_back_what_it_is_asked_for() -> None:
     """ "unlocks the quorum node by sending a RELINQUISH message as and when it realizes that it will not be able to
     successfully lock all its quorum members" """
     asker = m(1)

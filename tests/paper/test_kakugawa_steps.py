@@ -74,10 +74,10 @@ def test_an_earlier_request_makes_the_member_inquire_once() -> None:
     member = process(1)
     receive(member, 3, Request(3))
     assert receive(member, 2, Request(2)) == ["Inquire(number=3) to 3"]
-    assert receive(member, 0, Request(1)) == ["Failed(number=2) to 2"]  # who led until now
+    assert receive(member, 0, Request(1)) == ["Failed(number=2) to 2"]  # the process that led until now
 
 
-def test_who_has_not_succeeded_cedes_and_looks_elsewhere() -> None:
+def test_a_process_that_has_not_succeeded_cedes_and_looks_elsewhere() -> None:
     """ "If it has not succeeded, it cedes its permission to free its member node j" """
     asker = process(0, n=5, coterie="majority")  # all pairs
     assert request(asker) == ["Request(number=1) to 1"]
@@ -95,7 +95,7 @@ def test_the_ceded_permission_goes_to_the_earliest_request() -> None:
     assert member.queue == [(3, 3)]
 
 
-def test_who_has_failed_asks_another_quorum() -> None:
+def test_a_process_that_has_failed_asks_another_quorum() -> None:
     """ "By the nonintersection property, if less than k processes are in the CS, then a requesting process can enter
     the CS by selecting an appropriate quorum." """
     asker = waiting(0)
@@ -112,7 +112,7 @@ def test_it_enters_with_any_quorum_and_releases_the_rest() -> None:
     assert release(asker) == ["Release() to 1"]
 
 
-def test_who_is_inside_says_so_and_the_older_request_is_told() -> None:
+def test_a_process_that_is_inside_says_so_and_the_older_request_is_told() -> None:
     """ "If this node has succeeded, it is free to access the CS." """
     asker = waiting(0)
     receive(asker, 1, Locked(1))
@@ -148,7 +148,7 @@ def test_an_answer_to_what_has_been_released_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("who", "message"),
+    ("node", "message"),
     [
         (process(0), Locked(1)),
         (process(0), Failed(1)),
@@ -160,11 +160,11 @@ def test_an_answer_to_what_has_been_released_changes_nothing() -> None:
         (waiting(0), Relinquish()),
     ],
 )
-def test_messages_that_cannot_be(who: Any, message: Message) -> None:
-    before = state_of(who)
+def test_messages_that_cannot_be(node: Any, message: Message) -> None:
+    before = state_of(node)
     with pytest.raises(UnexpectedMessage):
-        receive(who, 1, message)
-    assert state_of(who) == before
+        receive(node, 1, message)
+    assert state_of(node) == before
 
 
 def test_a_second_request_of_one_process_cannot_be() -> None:

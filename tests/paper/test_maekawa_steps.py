@@ -87,7 +87,7 @@ def test_it_enters_with_the_permission_of_all_members() -> None:
     assert receive(asker, 3, Locked(0)) == ["enters"]
 
 
-def test_who_has_succeeded_keeps_its_permissions() -> None:
+def test_a_process_that_has_succeeded_keeps_its_permissions() -> None:
     """ "If this node has succeeded, it is free to access the CS." """
     asker = process(0)
     request(asker)
@@ -97,7 +97,7 @@ def test_who_has_succeeded_keeps_its_permissions() -> None:
     assert release(asker) == ["Release(fence=1) to 1", "Release(fence=1) to 3"]
 
 
-def test_who_has_failed_cedes_its_permission() -> None:
+def test_a_process_that_has_failed_cedes_its_permission() -> None:
     """ "If it has not succeeded, it cedes its permission to free its member node k" """
     asker = process(0)
     request(asker)
@@ -107,7 +107,7 @@ def test_who_has_failed_cedes_its_permission() -> None:
     assert asker.locks == [0]
 
 
-def test_who_does_not_know_yet_answers_when_it_fails() -> None:
+def test_a_process_that_does_not_know_yet_answers_when_it_fails() -> None:
     asker = process(0)
     request(asker)
     receive(asker, 1, Locked(0))

@@ -39,7 +39,7 @@ def time_out(asker: Any) -> list[str]:
     return step(lambda out: asker.on_timer(TIME_OUT, out))
 
 
-def test_who_asks_sets_a_time_out() -> None:
+def test_a_process_that_asks_sets_a_time_out() -> None:
     """ "it sets a time-out after sending its request to all other nodes" """
     asker = process(1)
     out = Outbox()
@@ -56,7 +56,7 @@ def test_the_time_out_starts_the_search() -> None:
     assert time_out(waiting(1)) == ["PrivilegeCheck(number=1) to all"]
 
 
-def test_who_knows_of_a_search_waits() -> None:
+def test_a_process_that_knows_of_a_search_waits() -> None:
     """ "If that is the case, j waits for a message indicating it can reset its time-out." """
     asker = waiting(2)
     receive(asker, 1, PrivilegeCheck(1))

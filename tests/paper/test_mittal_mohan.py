@@ -75,7 +75,7 @@ def test_initially_the_first_process_has_the_primary_token() -> None:
     assert [TokenGME(me, 3).holding for me in range(3)] == [PRIMARY, NONE, NONE]
 
 
-def test_who_holds_a_token_of_the_type_enters_without_further_delay() -> None:
+def test_a_process_that_holds_a_token_of_the_type_enters_without_further_delay() -> None:
     node = waiting_for(1)
     assert receive(node, 0, secondary()).entered == (1, 5)
     assert release(node).sent == []
@@ -166,7 +166,7 @@ def test_a_release_of_the_same_session_says_that_it_is_safe() -> None:
 
 
 def test_ones_own_release_counts() -> None:
-    """3.3: who broadcasts also sends a copy to itself."""
+    """3.3: a process that broadcasts also sends a copy to itself."""
     node = waiting_for(1)
     receive(node, 0, secondary(session=5))
     release(node)

@@ -76,7 +76,7 @@ def test_a_pending_request_belongs_to_all_its_subsets() -> None:
     assert (primary.group, primary.queue, primary.wanted) == (6, (1,), ((4,),))
 
 
-def test_who_holds_a_token_of_any_of_its_types_enters_at_once() -> None:
+def test_a_process_that_holds_a_token_of_any_of_its_types_enters_at_once() -> None:
     node = TokenGMETypes(0, 3)
     request(node, 2)
     release(node)

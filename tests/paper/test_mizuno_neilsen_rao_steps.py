@@ -54,7 +54,7 @@ def test_a_member_that_holds_the_token_sends_it() -> None:
     assert first.holder == NOBODY
 
 
-def test_who_receives_the_token_tells_its_acquired_set() -> None:
+def test_a_process_that_receives_the_token_tells_its_acquired_set() -> None:
     """ "Node j has sent an ACQUIRED(j, LNj) message to all other nodes in Aj." """
     asker = process(4)
     request(asker)
@@ -62,7 +62,7 @@ def test_who_receives_the_token_tells_its_acquired_set() -> None:
     assert receive(asker, 0, token) == [f"Acquired(queued={queued(p4=1, p6=1)}, entry=8) to 5", "enters"]
 
 
-def test_who_hears_of_a_holder_passes_outstanding_requests_on() -> None:
+def test_a_process_that_hears_of_a_holder_passes_outstanding_requests_on() -> None:
     """ "Upon receiving the acquired message from j, all other nodes k in Aj check if they have requests that have not
     been granted yet. ... it confirms it has an outstanding request from i and sends a REQUEST(RNk) to node j." """
     link = process(5)
@@ -71,7 +71,7 @@ def test_who_hears_of_a_holder_passes_outstanding_requests_on() -> None:
     assert receive(link, 4, Acquired(queued(p3=1), 3)) == ["Requests(processes=(1, 7), numbers=(1, 1)) to 4"]
 
 
-def test_who_knows_of_the_holder_passes_a_request_on_when_it_comes() -> None:
+def test_a_process_that_knows_of_the_holder_passes_a_request_on_when_it_comes() -> None:
     """Either may come first; but one request is enough to make that holder send the token away."""
     link = process(5)
     assert receive(link, 4, Acquired(NONE, 3)) == []
@@ -110,7 +110,7 @@ def test_an_idle_holder_sends_the_token_on_a_passed_on_request() -> None:
     assert receive(holder, 5, Requests((3, 7), (1, 1))) == [f"Privilege(queue=(7,), queued={expected}, entries=2) to 3"]
 
 
-def test_who_holds_the_idle_token_enters_without_a_message() -> None:
+def test_a_process_that_holds_the_idle_token_enters_without_a_message() -> None:
     holder = inside(4)
     release(holder)
     assert request(holder) == ["enters"]
@@ -124,7 +124,7 @@ def test_old_requests_do_not_count() -> None:
 
 
 @pytest.mark.parametrize(
-    ("who", "source", "message"),
+    ("node", "source", "message"),
     [
         (process(0), 4, Privilege((), NONE, 1)),
         (process(1), 4, Privilege((), NONE, 1)),
@@ -134,11 +134,11 @@ def test_old_requests_do_not_count() -> None:
     ],
     ids=["a second token", "a token not asked for", "a second holder", "a strange link", "a number short"],
 )
-def test_what_cannot_be(who: Any, source: int, message: Message) -> None:
-    before = state_of(who)
+def test_what_cannot_be(node: Any, source: int, message: Message) -> None:
+    before = state_of(node)
     with pytest.raises(UnexpectedMessage):
-        receive(who, source, message)
-    assert state_of(who) == before
+        receive(node, source, message)
+    assert state_of(node) == before
 
 
 @pytest.mark.parametrize("agreement", ["plane", "tree"])

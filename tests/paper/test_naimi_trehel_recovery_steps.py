@@ -52,7 +52,7 @@ def looking(process: Any, alarms: int) -> Any:
     return process
 
 
-def test_who_waits_sets_twait(nodes: list[Any]) -> None:
+def test_a_process_that_waits_sets_twait(nodes: list[Any]) -> None:
     """ "When a node i sends a request message, it enters a waiting state." """
     assert timers(lambda out: nodes[2].request((0,), out))[0] == [(ALARM, 30.0)]
 
@@ -75,7 +75,7 @@ def test_it_consults_whether_anybody_has_its_request(nodes: list[Any]) -> None:
     assert receive(nodes[0], 3, Consult()) == []
 
 
-def test_who_is_queued_goes_back_to_waiting_and_then_looks_for_the_token(nodes: list[Any]) -> None:
+def test_a_process_that_is_queued_goes_back_to_waiting_and_then_looks_for_the_token(nodes: list[Any]) -> None:
     """ "an answer from another node may arrive, and the inquiring node goes back to the waiting state"; ours: once"""
     looking(nodes[2], 1)
     assert timers(lambda out: nodes[2].receive(0, Queued(), out))[0] == [(ALARM, 30.0)]
@@ -147,10 +147,10 @@ def test_the_token_may_arrive_while_it_is_looked_for(nodes: list[Any]) -> None:
         assert process.stage == CALM
 
 
-# -- what is added for those who come back -----------------------------------------------------------------
+# -- what is added for processes that recover --------------------------------------------------------------
 
 
-def test_who_comes_back_looks_for_the_token_and_takes_none_before(nodes: list[Any]) -> None:
+def test_a_process_that_recovers_looks_for_the_token_and_takes_none_before(nodes: list[Any]) -> None:
     assert step(nodes[0].on_recover) == ["Query(life=1) to all"]
     assert (nodes[0].stage, nodes[0].holding) == (QUERYING, False)
     assert request(nodes[0]) == []

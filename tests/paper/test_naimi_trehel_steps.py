@@ -24,11 +24,11 @@ def test_a_request_goes_to_last_and_the_requester_is_the_new_root(nodes: list[An
     assert nodes[2].father == 2
 
 
-def test_who_has_the_token_enters_directly(nodes: list[Any]) -> None:
+def test_a_process_that_has_the_token_enters_directly(nodes: list[Any]) -> None:
     assert request(nodes[0]) == ["enters"]
 
 
-def test_who_is_on_the_path_forwards_and_takes_the_requester_for_its_father(nodes: list[Any]) -> None:
+def test_a_process_that_is_on_the_path_forwards_and_takes_the_requester_for_its_father(nodes: list[Any]) -> None:
     """ "node j forwards the request from i to node LASTj. Node j sets LASTj:=i." """
     assert receive(nodes[1], 3, Request(3)) == ["Request(origin=3) to 0"]
     assert nodes[1].father == 3
@@ -55,7 +55,7 @@ def test_a_holder_that_is_not_the_root_forwards(nodes: list[Any]) -> None:
     assert (nodes[0].next, nodes[0].father) == (2, 3)
 
 
-def test_who_leaves_sends_the_token_to_next(nodes: list[Any]) -> None:
+def test_a_process_that_leaves_sends_the_token_to_next(nodes: list[Any]) -> None:
     """ "sends the token to node NEXTk and sets NEXTk:=0. If ... no pending requests ..., ... keeps the idle token" """
     request(nodes[0])
     assert release(nodes[0]) == []

@@ -80,12 +80,12 @@ def test_an_idle_holder_sends_the_token_straight_to_the_origin(nodes: list[Any])
 
 
 @pytest.mark.parametrize(
-    ("who", "source", "message"),
+    ("receiver", "source", "message"),
     [(0, 2, Privilege(1)), (1, 0, Privilege(1)), (1, 0, Request(0))],
     ids=["a second token", "a token not asked for", "a request against the edge"],
 )
-def test_what_cannot_be(nodes: list[Any], who: int, source: int, message: Message) -> None:
-    before = state_of(nodes[who])
+def test_what_cannot_be(nodes: list[Any], receiver: int, source: int, message: Message) -> None:
+    before = state_of(nodes[receiver])
     with pytest.raises(UnexpectedMessage):
-        receive(nodes[who], source, message)
-    assert state_of(nodes[who]) == before
+        receive(nodes[receiver], source, message)
+    assert state_of(nodes[receiver]) == before

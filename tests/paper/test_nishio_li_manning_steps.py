@@ -94,7 +94,7 @@ def test_one_refusal_is_enough() -> None:
     assert time_out(asker) == ["TokenMissing(age=13) to all"]  # above 9, and its own
 
 
-def test_who_has_the_token_refuses() -> None:
+def test_a_process_that_has_the_token_refuses() -> None:
     """ "NACK messages help in resolving conflicts ... or to indicate that the token has not been lost." """
     holder = process(0)
     assert receive(holder, 1, TokenMissing(1)) == ["Nack(age=1) to 1"]

@@ -78,7 +78,7 @@ def test_ties_favour_the_smallest_node_number() -> None:
     assert receive(asker, 2, Request(1)) == []
 
 
-def test_who_is_inside_defers_even_an_older_request() -> None:
+def test_a_process_that_is_inside_defers_even_an_older_request() -> None:
     """ "If j is in the CS": then an older request can exist, since it needs no reply from j to enter."""
     inside = process(0, n=3)
     receive(inside, 1, Request(4))

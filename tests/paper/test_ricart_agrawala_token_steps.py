@@ -34,7 +34,7 @@ def test_a_request_goes_to_all_others_with_the_incremented_number() -> None:
     assert request(asker) == ["Request(number=2) to all"]
 
 
-def test_who_has_the_token_enters_without_a_message() -> None:
+def test_a_process_that_has_the_token_enters_without_a_message() -> None:
     """ "A node holding an idle token can enter its critical section without the need to send a request message." """
     assert request(process(0)) == ["enters"]
 

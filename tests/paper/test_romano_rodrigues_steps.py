@@ -36,12 +36,12 @@ def inside(me: int, n: int, algorithm: type[Node] = WME1) -> Any:
     return process
 
 
-def test_who_has_the_token_enters_at_once() -> None:
+def test_a_process_that_has_the_token_enters_at_once() -> None:
     """ "If si already owns the token ... a new CS can be immediately established upon the reception of a try." """
     assert request(node(WME1, 0, 3)) == ["enters"]
 
 
-def test_who_has_not_increases_its_number_and_tells_everyone() -> None:
+def test_a_process_without_it_increases_its_number_and_tells_everyone() -> None:
     """ "Otherwise, si ... increases the reqId value and broadcasts a REQUEST message tagged with" it."""
     assert request(node(WME1, 2, 3)) == ["Request(epoch=0, number=1) to all"]
 
@@ -55,7 +55,7 @@ def test_the_owner_outside_passes_the_token_on_by_telling_everyone() -> None:
     assert (owner.owner, owner.place, owner.granted) == (2, 1, [0, 0, 1])
 
 
-def test_who_is_not_the_owner_queues_the_request() -> None:
+def test_a_process_that_is_not_the_owner_queues_the_request() -> None:
     """ "... if sj is not the current token owner, the request is just added to the reqs queue." """
     other: Any = node(WME1, 1, 3)
     assert receive(other, 2, Request(0, 1)) == []
@@ -75,7 +75,7 @@ def test_the_requesting_stub_enters_with_its_grant() -> None:
     assert receive(asker, 0, Granted(0, 1, 2, 1, 4)) == ["enters"]
 
 
-def test_who_does_not_want_its_grant_any_more_keeps_the_token_or_passes_it_on() -> None:
+def test_a_process_that_does_not_want_its_grant_any_more_keeps_the_token_or_passes_it_on() -> None:
     """The end of an epoch can undo a grant that has been used (docs/errata.md)."""
     idle = node(WME1, 2, 3)
     assert receive(idle, 0, Granted(0, 1, 2, 1, 4)) == []
@@ -127,7 +127,7 @@ def test_what_comes_too_early_waits() -> None:
     assert len(other.ahead) == 1
 
 
-def test_who_suspects_the_owner_reports_and_names_itself() -> None:
+def test_a_process_that_suspects_the_owner_reports_and_names_itself() -> None:
     """ "... broadcasts a NEWEP message conveying its CS requests queue, the granted vector, the curSN, the sequence of
     operations stored in opHist, as well his own identity." """
     process: Any = node(WME1, 1, 3)
@@ -140,7 +140,7 @@ def test_who_suspects_the_owner_reports_and_names_itself() -> None:
     assert process.blocked
 
 
-def test_who_does_not_names_the_owner() -> None:
+def test_a_process_that_does_not_suspect_names_the_owner() -> None:
     """ "... if sj is not suspecting the current token owner, sk, sj specifies sk's identity, rather than his own." """
     process: Any = node(WME1, 2, 3)
     answer = "NewEpoch(epoch=0, suspecting=False, place=0, owner=0, granted=(0, 0, 0), requests=(), history=()) to all"
@@ -168,7 +168,7 @@ def test_an_operation_that_others_know_of_is_executed_and_answered() -> None:
     assert (out.executed, out.answered, out.ejected) == ([(1, 1, "a", 1)], (1, 1), True)
 
 
-def test_who_is_owner_still_issues_its_operation_again() -> None:
+def test_a_process_that_is_owner_still_issues_its_operation_again() -> None:
     """ "... if there are no operations in opHist* to be executed but si results to still be the token owner, si
     re-broadcasts his last issued operation in the new epoch." """
     process = inside(1, 5, Owned)
@@ -177,7 +177,7 @@ def test_who_is_owner_still_issues_its_operation_again() -> None:
     assert [message for _, message in out.sent][-1] == Invoke(1, 1, 1, 1, "a")
 
 
-def test_who_waits_asks_again_with_a_new_number_or_enters() -> None:
+def test_a_process_that_waits_asks_again_with_a_new_number_or_enters() -> None:
     asker = node(WME1, 1, 5)
     request(asker)
     assert [message for _, message in end_epoch(asker, 0, 2).sent][-1] == Request(1, 2)
@@ -250,7 +250,7 @@ def test_messages_that_cannot_be(algorithm: type[Node], message: Message) -> Non
     assert state_of(process) == before
 
 
-def test_who_comes_back_takes_no_part() -> None:
+def test_a_process_that_recovers_takes_no_part() -> None:
     for algorithm in (WME1, WMEConsensusFast):
         process = node(algorithm, 1, 3)
         process.on_recover(Outbox())

@@ -61,7 +61,7 @@ def test_a_lower_timestamp_makes_it_inquire() -> None:
     assert receive(head, 4, Request(2)) == ["Inquire() to 2"]
 
 
-def test_who_has_not_been_sent_a_fail_is_sent_one_when_it_is_overtaken() -> None:
+def test_a_process_that_has_not_been_sent_a_fail_is_sent_one_when_it_is_overtaken() -> None:
     """ "A fail message is sent to a node with a larger timestamp that has not yet been sent one." """
     head = process(0)
     receive(head, 2, Request(3))
@@ -110,7 +110,7 @@ def test_it_yields_when_it_has_lost_somewhere_and_not_before() -> None:
     assert asker.missing == {0, 3, 4}
 
 
-def test_who_is_inside_keeps_its_permissions() -> None:
+def test_a_process_that_is_inside_keeps_its_permissions() -> None:
     asker = process(1)
     request(asker)
     for member in (0, 3, 4):
@@ -119,7 +119,7 @@ def test_who_is_inside_keeps_its_permissions() -> None:
     assert asker.missing == set()
 
 
-def test_who_is_informed_about_by_itself_alone_gives_way_at_once() -> None:
+def test_a_process_that_is_informed_about_by_itself_alone_gives_way_at_once() -> None:
     """Ours: with Ricart and Agrawala's sets an older request is granted at once, a younger one hears nothing."""
     asker = process(1, 3, "ricart-agrawala")
     receive(asker, 0, Request(5))

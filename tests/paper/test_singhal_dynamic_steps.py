@@ -32,7 +32,7 @@ def test_a_request_goes_to_all_nodes_in_the_request_set() -> None:
     assert request(process(0)) == ["enters"]
 
 
-def test_who_gave_its_permission_leaves_the_set() -> None:
+def test_a_process_that_gave_its_permission_leaves_the_set() -> None:
     """ "When a permission is received, the granting node is removed from Ri." """
     asker = process(2)
     request(asker)
@@ -43,7 +43,7 @@ def test_who_gave_its_permission_leaves_the_set() -> None:
     assert asker.fence == 7
 
 
-def test_who_does_not_want_to_enter_agrees_and_will_ask() -> None:
+def test_a_process_that_does_not_want_to_enter_agrees_and_will_ask() -> None:
     """ "If node j is neither requesting, nor executing the CS, it sends its permission and node i is added to its
     Rj set." """
     idle = process(1)
@@ -52,7 +52,7 @@ def test_who_does_not_want_to_enter_agrees_and_will_ask() -> None:
     assert request(idle) == ["Request(number=6) to 0", "Request(number=6) to 3"]
 
 
-def test_who_is_inside_agrees_when_it_leaves() -> None:
+def test_a_process_that_is_inside_agrees_when_it_leaves() -> None:
     """ "When node j is in the CS, node i is added to its Ij set"; nodes in Ii get the permission "after it releases the
     CS", and from then on have to be asked."""
     holder = process(0)
@@ -63,7 +63,7 @@ def test_who_is_inside_agrees_when_it_leaves() -> None:
     assert not any(holder.owed)
 
 
-def test_who_waits_with_an_older_request_keeps_the_other_waiting() -> None:
+def test_a_process_that_waits_with_an_older_request_keeps_the_other_waiting() -> None:
     """ "When node j is requesting and its request has a lower timestamp, it adds node i to its Ij set." """
     older = process(1)
     request(older)
@@ -71,7 +71,7 @@ def test_who_waits_with_an_older_request_keeps_the_other_waiting() -> None:
     assert older.owed[3]
 
 
-def test_who_waits_with_a_younger_request_agrees_and_asks_in_turn() -> None:
+def test_a_process_that_waits_with_a_younger_request_agrees_and_asks_in_turn() -> None:
     """ "If its request has a greater timestamp, it sends its permission to i and if node i was not in its Rj set, it is
     added and a request is sent to it." """
     younger = process(1)
@@ -87,7 +87,7 @@ def test_who_waits_with_a_younger_request_agrees_and_asks_in_turn() -> None:
     assert receive(younger, 2, Reply(0)) == ["enters"]
 
 
-def test_who_enters_again_and_alone_asks_nobody() -> None:
+def test_a_process_that_enters_again_and_alone_asks_nobody() -> None:
     asker = process(1)
     request(asker)
     receive(asker, 0, Reply(0))
@@ -110,7 +110,7 @@ def owing() -> Any:
 
 IMPOSSIBLE: dict[str, tuple[Any, int, Message]] = {
     "a permission nobody asked for": (process(2), 1, Reply(0)),
-    "a permission of one who was not asked": (waiting(), 3, Reply(0)),
+    "a permission of a process that was not asked": (waiting(), 3, Reply(0)),
     "a second request": (owing(), 1, Request(4)),
 }
 

@@ -36,7 +36,7 @@ def test_only_those_believed_to_be_requesting_are_asked() -> None:
     assert request(process(2)) == ["Request(number=1) to 0", "Request(number=1) to 1"]
 
 
-def test_who_holds_an_idle_token_need_not_ask() -> None:
+def test_a_process_that_holds_an_idle_token_need_not_ask() -> None:
     """ "a node holding an idle token does not need to send a request message" """
     assert request(process(0)) == ["enters"]
 
@@ -50,7 +50,7 @@ def test_an_idle_process_takes_note() -> None:
     assert hearer.numbers == [0, 0, 0, 1]
 
 
-def test_who_waits_asks_the_asker_in_turn_if_it_did_not_know() -> None:
+def test_a_process_that_waits_asks_the_asker_in_turn_if_it_did_not_know() -> None:
     """ "If node j is requesting and the state information for i, before the update, was not 'requesting,' then j sends
     a request message to i because it became one of the nodes that probably know the location of the token." """
     asker = process(2)
@@ -105,7 +105,7 @@ def test_an_outdated_request_is_not_served_but_answered_once() -> None:
     assert holder.holding
 
 
-def test_who_was_asked_already_gets_no_answer() -> None:
+def test_a_process_that_was_asked_already_gets_no_answer() -> None:
     holder = inside(numbers=(0, 3, 0, 0))
     assert receive(holder, 1, Request(3)) == []
 

@@ -44,7 +44,7 @@ def test_with_a_token_it_enters_without_a_message() -> None:
     assert holder.spare == 0
 
 
-def test_who_leaves_sends_the_token_to_the_head_of_its_queue() -> None:
+def test_a_process_that_leaves_sends_the_token_to_the_head_of_its_queue() -> None:
     """ "if there is a pending request in this token's queue, it sends the token to the requesting node" """
     asker = waiting()
     receive(asker, 3, Request(1))
@@ -53,7 +53,7 @@ def test_who_leaves_sends_the_token_to_the_head_of_its_queue() -> None:
     assert release(asker) == ["Privilege(queue=(0,), served=(0, 0, 1, 1)) to 3"]
 
 
-def test_who_leaves_keeps_the_token_if_nobody_waits() -> None:
+def test_a_process_that_leaves_keeps_the_token_if_nobody_waits() -> None:
     """ "If no request was in the queue, node i increments the number of tokens it possesses." """
     asker = waiting()
     receive(asker, 1, Privilege((), (0, 0, 1, 4)))

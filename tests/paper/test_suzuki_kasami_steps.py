@@ -33,7 +33,7 @@ def test_the_arrival_of_the_token_lets_it_in() -> None:
     assert inside_with_token().holding
 
 
-def test_who_holds_the_idle_token_enters_without_a_message() -> None:
+def test_a_process_that_holds_the_idle_token_enters_without_a_message() -> None:
     """ "A node holding an idle token can enter its critical section without the need to send a request message." """
     first = process(0)
     assert request(first) == ["enters"]
@@ -135,7 +135,7 @@ class TestBounded:
         assert receive(asker, 0, RoundReceived()) == []
         assert receive(asker, 2, RoundReceived()) == ["Request(number=3) to all"]
 
-    def test_who_has_had_a_whole_round_acknowledges_it(self) -> None:
+    def test_a_process_that_has_had_a_whole_round_acknowledges_it(self) -> None:
         hearer = self.process(2)
         assert receive(hearer, 1, Request(2)) == []  # the second may come first
         assert receive(hearer, 1, Request(1)) == ["RoundReceived() to 1"]

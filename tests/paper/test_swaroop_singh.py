@@ -86,7 +86,7 @@ def test_requests_for_the_same_resource_are_one_entry_in_the_queue() -> None:
     assert node.queue == [(Y, [(1, 1), (3, 1)]), (Z, [(2, 1)])]
 
 
-# -- section IV: who asks ----------------------------------------------------------------------------------
+# -- section IV: the requester -----------------------------------------------------------------------------
 
 
 def test_a_process_sends_its_request_to_all_members_of_its_request_set() -> None:
@@ -98,7 +98,7 @@ def test_a_process_sends_its_request_to_all_members_of_its_request_set() -> None
     assert request(node, Y).sent == [(1, Request(1, (Y,))), (3, Request(1, (Y,)))]
 
 
-def test_who_holds_the_token_idle_immediately_enters_as_captain() -> None:
+def test_a_process_that_holds_the_token_idle_immediately_enters_as_captain() -> None:
     node = DrsGme(0, 4)
     assert node.could_enter()
     out = request(node, X)
@@ -118,7 +118,7 @@ def test_a_captain_outside_enters_only_if_the_type_is_the_same_and_the_queue_is_
     assert behind.queue == [(Y, [(2, 1)]), (X, [(0, 2)])]
 
 
-# -- section IV: who is asked ------------------------------------------------------------------------------
+# -- section IV: the process that is asked ------------------------------------------------------------------
 
 
 def test_an_idle_holder_transfers_the_token_immediately() -> None:
@@ -129,14 +129,14 @@ def test_an_idle_holder_transfers_the_token_immediately() -> None:
     assert request_set(node) == {2}
 
 
-def test_who_is_not_requesting_adds_the_sender_to_its_request_set() -> None:
+def test_a_process_that_is_not_requesting_adds_the_sender_to_its_request_set() -> None:
     node = DrsGme(0, 4)
     receive(node, 2, Request(1, (X,)))
     assert receive(node, 3, Request(1, (X,))).sent == []
     assert request_set(node) == {2, 3}
 
 
-def test_who_is_requesting_also_sends_its_request_unless_it_has() -> None:
+def test_a_process_that_is_requesting_also_sends_its_request_unless_it_has() -> None:
     node = DrsGme(0, 4)
     receive(node, 2, Request(1, (X,)))
     request(node, Y)  # to 2
@@ -164,7 +164,7 @@ def test_a_captain_outside_starts_them_only_if_no_conflicting_request_is_pending
 
 
 def test_old_delayed_requests_are_told_from_new_ones() -> None:
-    """By what the token knows, not only by what has come here; who sent it learns of the holder."""
+    """By what the token knows, not only by what has arrived here; the sender learns of the holder."""
     node = DrsGme(0, 4)
     receive(node, 1, Request(1, (X,)))
     request(node, Y)  # to 1
@@ -319,7 +319,7 @@ def test_a_holder_treats_gen_token_as_a_request() -> None:
     assert node.followers == {2: 1}
 
 
-def test_who_passed_the_token_on_since_sends_it_again() -> None:
+def test_a_process_that_passed_the_token_on_since_sends_it_again() -> None:
     """ "if P_j [...] has executed in its CS as captain at least once after P_i has" """
     node = faulty(0)
     lost = receive(node, 2, Request(1, (X,))).sent
@@ -373,7 +373,7 @@ def test_three_possibilities_on_is_complete() -> None:
     assert receive(node, 0, IsComplete(1, 1, X)).sent == [(0, Complete(1))]  # it waits with another request
 
 
-def test_a_process_that_comes_back_hands_on_the_token() -> None:
+def test_a_process_that_recovers_hands_on_the_token() -> None:
     node = faulty(0)
     request(node, X)
     receive(node, 2, Request(1, (Y,)))
@@ -429,7 +429,7 @@ def test_the_current_session_will_do_if_the_queue_is_empty() -> None:
     assert node.queue == [(Z, [(2, 1)]), (X, [(3, 1)]), (Y, [(3, 1)])]
 
 
-def test_who_is_served_is_deleted_from_all_entries() -> None:
+def test_a_process_that_is_served_is_deleted_from_all_entries() -> None:
     node = DrsGmeExtended(1, 4)
     request(node, Y, Z)
     queue = ((Y, ((1, 1), (2, 1))), (Z, ((1, 1), (3, 1))), (X, ((2, 1),)))
@@ -456,16 +456,16 @@ def waiting() -> DrsGme:
 
 
 IMPOSSIBLE: dict[str, tuple[Any, Message]] = {
-    "a start for who has not asked": (lambda: DrsGme(2, 4), Start(1, 1, X)),
+    "a start for a process that has not asked": (lambda: DrsGme(2, 4), Start(1, 1, X)),
     "a start for another request": (waiting, Start(2, 1, X)),
     "a start for another group": (waiting, Start(1, 1, Y)),
     "a start for a captain": (captain, Start(1, 1, X)),
-    "a token for who has not asked": (lambda: DrsGme(2, 4), token((X, ((2, 1),)))),
+    "a token for a process that has not asked": (lambda: DrsGme(2, 4), token((X, ((2, 1),)))),
     "a token for another request": (waiting, token((X, ((2, 2),)))),
     "a token for somebody else": (waiting, token((X, ((3, 1),)))),
     "a token for nobody": (waiting, token()),
     "a second token": (captain, token((X, ((0, 1),)))),
-    "a complete of who was not let in": (captain, Complete(1)),
+    "a complete of a process that was not admitted": (captain, Complete(1)),
     "what is no message of it": (captain, GenToken(1, (X,), 0)),
     "with faults: a start for a later request": (lambda: faulty(2), Start(1, 1, X)),
 }

@@ -77,7 +77,7 @@ class Decider(Node):
 
 
 class Eager(Decider):
-    """One that asks is enough: it wakes the owner of the first ballot, and whoever hears of it takes part."""
+    """One that asks is enough: it wakes the owner of the first ballot, and all that receive its messages take part."""
 
     def request(self, groups: Groups, out: Out) -> None:
         super().request(groups, out)

@@ -92,7 +92,7 @@ def test_an_agreement_is_accepted_exactly_if_all_meet(asked: list[set[int]], tol
 
 
 def test_members_to_spare_are_named() -> None:
-    with pytest.raises(ConfigError, match=r"paths is not minimal: \(0, 1, 3\) could do without 1"):
+    with pytest.raises(ConfigError, match=r"paths is not minimal: \(0, 1, 3\) does not need 1"):
         Agreement("paths", tree(7).requests, tree(7).acquired, minimal=True)
 
 

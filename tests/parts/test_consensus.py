@@ -21,7 +21,7 @@ from congenial.net.wire import Data, encode_frame
 from congenial.parts.consensus import Accept, Consensus, ConsensusMessage, Decide, News, Prepare, Promise, Propose
 from congenial.systems.system import System
 
-FORMS = ["yes", "no"]  # who accepts tells everyone, or the owner of the ballot
+FORMS = ["yes", "no"]  # a process that accepts tells everyone, or the owner of the ballot
 
 
 # -- every run of three processes --------------------------------------------------------------------------
@@ -47,7 +47,7 @@ def test_with_a_crash_at_any_moment(form: str, victim: int) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_with_a_false_suspicion_at_any_moment(form: str, victim: int) -> None:
     """Once for each process that may be wrong about any other."""
-    bounds = Bounds(requests=1, suspicions=1, victim=victim, askers=[0, 2])  # those who decide; all take part
+    bounds = Bounds(requests=1, suspicions=1, victim=victim, askers=[0, 2])  # these decide; all take part
     bounds.fifo = victim == 1  # the second owner
     assert_exhausted(Eager, form, bounds)
 
@@ -71,7 +71,7 @@ def assert_exhausted(node: type[Node], form: str, bounds: Bounds, nodes: int = 3
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_who_comes_back_without_its_state_can_break_agreement(form: str) -> None:
+def test_a_process_that_recovers_without_its_state_can_break_agreement(form: str) -> None:
     """What `durable` names is needed."""
     found = fuzz(Amnesiac, nodes=3, requests=1, crashes=2, suspicions=2, runs=3000, options={"everyone": form})
     assert found.counterexample is not None
@@ -141,7 +141,7 @@ class Rounds:
                 self.out(dst, out)
 
     def run(self) -> int:
-        """The number of rounds until all who are up have decided; what is under way then still arrives."""
+        """The number of rounds until all that are up have decided; messages in transit then still arrive."""
         rounds = 0
         while not self.done():
             self.step()
@@ -173,7 +173,7 @@ def test_what_a_decision_costs(n: int, everyone: bool) -> None:
 @pytest.mark.parametrize("n", [3, 5, 9])
 @pytest.mark.parametrize("everyone", [True, False])
 def test_what_a_decision_costs_after_a_crash(n: int, everyone: bool) -> None:
-    """The first owner is gone: the second one prepares, and whoever suspects tells it so."""
+    """The first owner has crashed: the second one prepares, and processes that suspect tell it so."""
     rounds = Rounds(n, everyone, crashed=(0,))
     rounds.propose()
     rounds.suspect(0)

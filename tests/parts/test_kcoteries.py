@@ -77,7 +77,7 @@ def test_the_survey_s_example() -> None:
 @pytest.mark.parametrize(
     ("n", "k", "sets", "what"),
     [
-        (3, 2, [[0], [1], [2]], "3 of its quorums have no common members .intersection"),
+        (3, 2, [[0], [1], [2]], "3 of its quorums are disjoint .intersection"),
         (4, 3, [[0, 1], [0, 2], [1, 3], [2, 3]], "2 quorums can keep everybody else out .non-intersection"),
         (4, 2, [[0, 1], [2, 3], [1, 2]], "1 quorums can keep everybody else out .non-intersection"),
         (3, 1, [[0, 1], [0, 1, 2]], r"\(0, 1, 2\) contains \(0, 1\) .minimality"),

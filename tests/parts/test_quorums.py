@@ -70,7 +70,7 @@ def test_plane_orders() -> None:
 
 
 def test_where_there_is_no_plane_it_is_refused_with_advice() -> None:
-    with pytest.raises(ConfigError, match=r"no projective plane with 10 points .* use --quorums grid"):
+    with pytest.raises(ConfigError, match=r"no projective plane with 10 points .* use quorums=grid"):
         plane(10)
 
 

@@ -104,6 +104,6 @@ def test_what_is_no_number_of_groups_is_refused(text: str) -> None:
 
 
 def test_too_many_groups_are_refused_with_advice() -> None:
-    with pytest.raises(ConfigError, match=r"use fewer \(--set groups=...\)"):
+    with pytest.raises(ConfigError, match=r"use fewer \(groups=...\)"):
         build_surficial("10000", 4)
     assert build_surficial("1", 5).groups == 2

@@ -1,4 +1,4 @@
-"""A few nodes, by hand: who is told what, and when."""
+"""A few nodes, driven by hand: the tests decide what arrives, and when."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ class Cluster:
         self.fences: dict[int, int] = {}  # of those inside
         self.told: list[str] = []  # kinds of messages sent
 
-    def do(self, who: int, what: str, *arguments: Any) -> Outbox:
+    def do(self, node: int, what: str, *arguments: Any) -> Outbox:
         out = Outbox()
-        getattr(self.nodes[who], what)(*arguments, out)
+        getattr(self.nodes[node], what)(*arguments, out)
         if out.ejected or what == "release":
-            self.fences.pop(who, None)
+            self.fences.pop(node, None)
         if out.entered is not None:
-            self.fences[who] = out.entered[1]
+            self.fences[node] = out.entered[1]
         for dst, message in out.sent:
             self.told.append(type(message).__name__)
             for receiver in range(self.system.n) if dst == EVERYONE else [dst]:
-                if receiver != who:
-                    self.under_way.append((who, receiver, message))
+                if receiver != node:
+                    self.under_way.append((node, receiver, message))
         return out
 
     def settle(self) -> None:
-        """Deliver everything between those who are not cut off from each other."""
+        """Deliver everything between processes that are not cut off from each other."""
         moved = True
         while moved:
             moved = False
@@ -47,18 +47,18 @@ class Cluster:
                     self.do(dst, "receive", src, message)
                     moved = True
 
-    def lose(self, who: int) -> None:
-        """Everybody else stops hearing of `who`, and suspects it."""
-        self.away.add(who)
+    def lose(self, node: int) -> None:
+        """All others stop hearing from `node`, and suspect it."""
+        self.away.add(node)
         for other in range(self.system.n):
             if other not in self.away:
-                self.do(other, "on_suspect", who)
+                self.do(other, "on_suspect", node)
         self.settle()
 
-    def find(self, who: int) -> None:
-        """`who` is heard of again; it gets what was sent to it meanwhile."""
-        self.away.discard(who)
+    def find(self, node: int) -> None:
+        """`node` is reachable again; it gets what was sent to it meanwhile."""
+        self.away.discard(node)
         for other in range(self.system.n):
-            if other not in self.away and other != who:
-                self.do(other, "on_trust", who)
+            if other not in self.away and other != node:
+                self.do(other, "on_trust", node)
         self.settle()

@@ -44,7 +44,7 @@ def sent(out: Outbox) -> list[tuple[int, Message]]:
 # -- section 5.3.2, sentence by sentence -------------------------------------------------------------------
 
 
-def test_who_detects_a_crash_notifies_the_smallest_in_its_view() -> None:
+def test_a_process_that_detects_a_crash_notifies_the_smallest_in_its_view() -> None:
     """'it sends a NOTIFY message to the process that has the smallest identifier among all operational processes in its
     view. The NOTIFY message is piggybacked with the set of all processes that have failed so far in its view'"""
     cluster = Cluster("token-gme+restart", 4)
@@ -70,7 +70,7 @@ def test_views_that_differ_are_no_agreement() -> None:
     assert sent(out) == [(1, Restart((2, 3)))]
 
 
-def test_who_restarts_aborts_the_instance_and_says_what_it_waits_for() -> None:
+def test_a_process_that_restarts_aborts_the_instance_and_says_what_it_waits_for() -> None:
     """'the execution of the new instance is suspended'; 'In case the process has a pending request at the time of
     restarting, it piggybacks the pending request on the DONE message'"""
     cluster = Cluster("token-gme+restart", 3)
@@ -82,7 +82,7 @@ def test_who_restarts_aborts_the_instance_and_says_what_it_waits_for() -> None:
     assert (node.instance, node.members, node.running, node.inner.n) == (1, (0, 1), False, 2)
 
 
-def test_who_is_inside_restarts_when_it_has_left() -> None:
+def test_a_process_that_is_inside_restarts_when_it_has_left() -> None:
     """'it defers the processing of the RESTART message until it has left the critical section'"""
     cluster = Cluster("suzuki-kasami+restart", 3)
     cluster.do(0, "request", (0,))
@@ -136,7 +136,7 @@ def test_messages_of_earlier_instances_are_ignored() -> None:
 
 
 def batches(done: dict[int, tuple[int, ...]], algorithm: str) -> list[tuple[int, Start]]:
-    """What the coordinator tells those who wait, and whom; process 5 has crashed."""
+    """What the coordinator tells the processes that wait, and which of them; process 5 has crashed."""
     cluster = Cluster(f"{algorithm}+restart", 6)
     for process in range(1, 5):
         cluster.do(0, "receive", process, Notify((5,)))
@@ -448,7 +448,7 @@ class Restless(Restarted):  # type: ignore[misc]
         super()._restart(out)
         self.running = True
         if self.phase == WAITING and self.turn is None:
-            self.inner.request(self.wants, self.relay(out))
+            self.inner.request(self.wants, self.inner_out(out))
 
 
 class Forgetful(Restarted):  # type: ignore[misc]
@@ -528,7 +528,7 @@ def test_mutants_are_killed(mutant: type[Node]) -> None:
     assert found.kind == KILLED[mutant], found.text
 
 
-def test_who_enters_after_the_first_leave_is_killed() -> None:
+def test_a_mutant_that_enters_after_the_first_leave_is_killed() -> None:
     result = fuzz(Impatient, nodes=5, requests=6, groups=2, runs=300, crashes=3, recovery=False)
     assert result.verdict().startswith("SAFETY"), result.verdict()
 
@@ -542,7 +542,7 @@ def test_suspecting_a_process_that_is_alive_lets_two_in() -> None:
     assert (found.kind, found.text) == ("safety", "process 1 enters while 0 is inside")
 
 
-def test_who_comes_back_is_never_served_but_harms_nobody() -> None:
+def test_a_process_that_recovers_is_never_served_but_harms_nobody() -> None:
     found = check("suzuki-kasami+restart", nodes=2, requests=1, crashes=1).counterexample
     assert found is not None
     assert found.kind == "deadlock"

@@ -44,7 +44,7 @@ def test_a_crashed_holder_is_done_without() -> None:
     assert cluster.fences == {0: 1, 1: GRANT + 1}
 
 
-def test_who_is_inside_is_not_disturbed_by_another_s_crash() -> None:
+def test_a_process_that_is_inside_is_not_disturbed_by_another_s_crash() -> None:
     """It stays, keeps its fence, and the next epoch waits for it."""
     cluster = Cluster("suzuki-kasami+epochs", 3)
     cluster.do(0, "request", (0,))
@@ -58,7 +58,7 @@ def test_who_is_inside_is_not_disturbed_by_another_s_crash() -> None:
     assert cluster.fences == {1: GRANT + 1}
 
 
-def test_who_was_taken_for_dead_is_thrown_out_when_it_learns_of_it_and_comes_back() -> None:
+def test_a_process_that_was_taken_for_dead_is_ejected_when_it_learns_of_it_and_rejoins() -> None:
     cluster = Cluster("suzuki-kasami+epochs", 3)
     cluster.do(0, "request", (0,))
     cluster.lose(0)
@@ -102,14 +102,14 @@ def test_an_epoch_whose_fences_run_out_is_followed_by_another() -> None:
     assert cluster.fences == {}, "better no entry than one with the fence of another epoch"
 
 
-def test_who_could_enter_says_so() -> None:
+def test_a_process_that_could_enter_says_so() -> None:
     cluster = Cluster("srimani-reddy+epochs", 3)
     node = cluster.nodes[0]
     assert node.could_enter()
     cluster.do(0, "on_suspect", 1)
     cluster.do(0, "on_suspect", 2)
     assert not node.could_enter()
-    assert not cluster.do(0, "on_timer", REJOIN).sent, "nor does it ask whom it does not hear"
+    assert not cluster.do(0, "on_timer", REJOIN).sent, "nor does it ask processes that it does not hear"
 
 
 def test_calls_are_answered_by_who_knows_better() -> None:
@@ -146,7 +146,7 @@ def test_after_a_crash_no_epoch_is_run_a_second_time() -> None:
     assert all([node.running for node in cluster.nodes])
 
 
-def test_who_has_lost_its_memory_abstains_for_two_epochs() -> None:
+def test_a_process_that_has_lost_its_memory_abstains_for_two_epochs() -> None:
     cluster = Cluster("suzuki-kasami+epochs", 3)
     cluster.lose(0)
     cluster.nodes[0] = cluster.system.node(0)
@@ -166,8 +166,8 @@ def test_who_has_lost_its_memory_abstains_for_two_epochs() -> None:
     assert cluster.nodes[1].abstainers == set()
 
 
-def test_who_votes_is_no_abstainer() -> None:
-    """Two who take each other for abstainers would outbid each other for ever."""
+def test_a_process_that_votes_is_no_abstainer() -> None:
+    """Two processes that take each other for abstainers would outbid each other for ever."""
     cluster = Cluster("suzuki-kasami+epochs", 3)
     cluster.do(0, "receive", 1, Recall())
     assert cluster.nodes[0].abstainers == cluster.nodes[0].consensus.suspects == {1}
@@ -225,7 +225,7 @@ def test_random_schedules_with_crashes_and_false_suspicions(nodes: int) -> None:
 
 def superseded_members(algorithm: str | type[Node], seed: int, **faults: int) -> list[str]:
     """Run a random schedule, and look after every step for a process that somebody inside of a later epoch has
-    superseded although it is a member of that epoch. The judge of runs cannot see who is a member."""
+    superseded although it is a member of that epoch. The judge of runs cannot see the members."""
     system = System(find_algorithm(algorithm), 3)
     budgets = (faults.get("crashes", 0), 0, 0, faults.get("suspicions", 0))
     bounds = make_bounds(system, 3, 1, "", "", budgets, "quiet")
@@ -287,7 +287,7 @@ class Returning(find_algorithm("suzuki-kasami+epochs")):  # type: ignore[misc]
         pass
 
 
-def test_who_does_not_wait_supersedes_members() -> None:
+def test_a_mutant_that_does_not_wait_supersedes_members() -> None:
     assert any([superseded_members(Hasty, seed, suspicions=3) for seed in range(100)])
 
 

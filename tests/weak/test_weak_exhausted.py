@@ -24,7 +24,7 @@ WEAK = [name for name in ALGORITHMS if name.startswith("wme-")]
 
 @pytest.mark.parametrize("name", ["wme-1", "wme-2"])
 def test_a_false_suspicion(name: str) -> None:
-    """Whoever suspects whom, whenever; the state counts are pinned."""
+    """All suspicions, at any time; the state counts are pinned."""
     result = check(name, nodes=2, requests=1, suspicions=1)
     assert result.ok, result.verdict()
     assert result.complete

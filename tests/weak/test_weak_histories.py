@@ -91,7 +91,7 @@ def test_a_history_that_is_not_over() -> None:
     assert [text.split(":")[0] for text in unfinished(events)] == ["operation progress", "starvation freedom"]
 
 
-def test_who_has_left_but_not_for_all() -> None:
+def test_a_process_has_left_but_not_for_all() -> None:
     stay = [Event(1, "request", 0), Event(2, "enter", 0, fence=1), Event(3, "exit", 0)]
     assert unfinished(stay) == []  # where leaving takes no time nothing is said of it
     assert unfinished([*stay, Event(4, "rest", 0)]) == []

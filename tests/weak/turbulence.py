@@ -1,4 +1,4 @@
-"""Random runs of a weak mutex in which whoever holds is falsely suspected again and again, and a minority crashes."""
+"""Random runs of a weak mutex in which the holder is falsely suspected again and again, and a minority crashes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Turbulence:
         self.crashes = (nodes - 1) // 2
 
     def run(self) -> list[Event]:
-        """Until nothing can happen any more."""
+        """Until nothing more can happen."""
         for _ in range(MOST_STEPS):
             action = self._mishap() if self.rng.random() < 0.05 else None
             possible = [action] if action is not None else self._possible()

@@ -1,1 +1,1 @@
-"""The published algorithms, one file each; `catalogue` lists them."""
+"""The published algorithms, one file each; `congenial.systems.catalogue` lists them."""

@@ -1,1 +1,1 @@
-"""What algorithms are made of: quorum systems, trees, clocks."""
+"""What algorithms are made of: quorum systems, trees, networks, detectors, consensus."""

@@ -1,28 +1,30 @@
-"""Consensus: everyone proposes a value, and all who decide decide the same one of them.
+"""Consensus: every process proposes a value, and all that decide choose the same one of them.
 
-The idea. Ballots are numbered; ballot b belongs to process (first + b) mod n, its owner. The owner asks all to
-`Prepare`; who does promises to accept nothing of a lower ballot any more, and tells what it has accepted last. With a
-majority of promises the owner proposes the value that was accepted in the highest ballot, or its own if there is none;
-a value that a majority accepts in one ballot is decided. Any two majorities share a process, so a later owner always
-learns of a value that may have been decided. Nothing can come before ballot 0, so its owner proposes at once.
+Ballots are numbered. Ballot b belongs to process (first + b) mod n, its owner. The owner asks all to `Prepare`. A
+process that does so promises to accept nothing of a lower ballot from then on, and tells what it has accepted last.
+With a majority of promises the owner proposes the value that was accepted in the highest ballot, or its own if there is
+none. A value that a majority accepts in one ballot is decided. Any two majorities share a process, so a later owner
+always learns of a value that may have been decided. Nothing can come before ballot 0, so its owner proposes at once.
 
-All that is safe whatever the network does: delay, loss, repetition, false suspicions, and crashes with or without
-recovery, if `durable` is saved (it is before the messages leave). It ends if a majority is correct, every correct
-process proposes, links between correct processes lose nothing, and the detector ends up suspecting exactly the crashed:
-- Who suspects the owner of the highest ballot it knows of tells the next unsuspected process in the ring (`News`); who
-  is next itself begins a ballot of its own.
-- Who has decided answers all questions with the decision (`Decide`). Who is told a decision while it runs a ballot
-  tells everyone, since others may wait for that ballot. So does whoever suspects the process it has the decision from
-  (the owner of the ballot, or the one that told it): that one may have crashed before all had heard as much.
-Where links lose messages, call `retry` now and then, and after a recovery: it says again what may not have been heard.
+All that is safe whatever the network does: delay, loss, duplication, false suspicions, and crashes with or without
+recovery, provided that `durable` is saved (it is, before the messages leave). It terminates if a majority is correct,
+every correct process proposes, links between correct processes lose nothing, and the detector finally suspects exactly
+the crashed processes:
+- A process that suspects the owner of the highest ballot it knows of tells the next unsuspected process in the ring
+  (`News`). If it is next itself, it begins a ballot of its own.
+- A process that has decided answers all questions with the decision (`Decide`). A process that is told a decision while
+  it runs a ballot tells everyone, since others may wait for that ballot. So does a process that suspects the source of
+  its decision (the owner of the ballot, or the process that told it), which may have crashed before it told all. Where
+  links lose messages, call `retry` now and then, and after a recovery: it repeats what may have been lost.
 
-Two forms. With `everyone` set, who accepts tells everyone, and all decide by counting: 2 steps and n(n-1) messages when
-ballot 0 succeeds. Otherwise who accepts tells the owner, and the owner tells the decision: 3 steps, 3(n-1) messages.
+There are two forms. With `everyone` set, a process that accepts tells everyone, and all decide by counting: 2 steps and
+n(n-1) messages when ballot 0 succeeds. Otherwise it tells the owner, and the owner tells the decision: 3 steps, 3(n-1)
+messages.
 
-Followed: Lamport 1998 (ballots), with owners in turn and driven by suspicion as in Chandra and Toueg 1996; the first
-form decides as in Mostefaoui and Raynal 1999, the relaying of decisions is lazy reliable broadcast (Guerraoui and
+Followed: Lamport 1998 (ballots), with owners in turn and driven by suspicion as in Chandra and Toueg 1996. The first
+form decides as in Mostefaoui and Raynal 1999. The relaying of decisions is lazy reliable broadcast (Guerraoui and
 Rodrigues 2006). Values are plain data: numbers, strings, None, tuples of such. Instances are independent of each other;
-`forget` drops all those that nobody will ask for again.
+`forget` drops those that nobody will ask for again.
 """
 
 from __future__ import annotations
@@ -61,7 +63,7 @@ class Promise(ConsensusMessage):
 
 @dataclass(frozen=True)
 class Propose(ConsensusMessage):
-    """Says also that the owner itself has accepted."""
+    """Also says that the owner itself has accepted."""
 
     ballot: int
     value: Any
@@ -92,7 +94,7 @@ class Campaign:
         self.ballot = ballot
         self.needed = needed  # promises
         self.promised: set[int] = set()
-        self.highest = NEVER  # the highest ballot in which one of them had accepted a value, and which
+        self.highest = NEVER  # the highest ballot in which one of them had accepted a value
         self.value: object = None
         self.proposed = False
 
@@ -117,21 +119,21 @@ class Consensus(Part):
         self.first = first  # the owner of ballot 0
         self.majority = n // 2 + 1
         # durable, by instance
-        self.ballots: dict[int, int] = {}  # the highest known; nothing below is accepted any more
+        self.ballots: dict[int, int] = {}  # the highest known; nothing below is accepted
         self.accepted: dict[int, tuple[int, object]] = {}  # last: ballot and value
         self.decisions: dict[int, object] = {}
         self.low = 0  # instances below are forgotten
-        # the rest may be lost
+        # not durable
         self.proposals: dict[int, object] = {}
-        self.campaigns: dict[int, Campaign] = {}  # if the highest ballot is ours
-        self.votes: dict[int, set[int]] = {}  # who has accepted in the highest ballot
-        self.heralds: dict[int, int] = {}  # whom we have the decision from
+        self.campaigns: dict[int, Campaign] = {}  # of instances whose highest ballot is ours
+        self.votes: dict[int, set[int]] = {}  # the processes that have accepted in the highest ballot
+        self.sources: dict[int, int] = {}  # the process from which we have the decision
         self.suspects: set[int] = set()
 
     # -- what the node does ----------------------------------------------------------------------------
 
     def propose(self, instance: int, value: object, out: Out) -> None:
-        """Take part in an instance; of several values of one process the first counts."""
+        """Take part in an instance. If a process proposes several values, the first counts."""
         if instance < self.low or instance in self.decisions or instance in self.proposals:
             return
         self.proposals[instance] = value
@@ -148,7 +150,7 @@ class Consensus(Part):
         return self.decisions[instance]
 
     def forget(self, below: int) -> None:
-        """Drop all instances with smaller numbers. Nobody who has not decided them will be helped any more."""
+        """Drop all instances with smaller numbers. Processes that have not decided them get no more help."""
         self.low = max(self.low, below)
         self._drop(self.ballots, below)
         self._drop(self.accepted, below)
@@ -156,7 +158,7 @@ class Consensus(Part):
         self._drop(self.proposals, below)
         self._drop(self.campaigns, below)
         self._drop(self.votes, below)
-        self._drop(self.heralds, below)
+        self._drop(self.sources, below)
 
     def _drop(self, table: dict[int, Any], below: int) -> None:
         for instance in [known for known in table if known < below]:
@@ -167,7 +169,7 @@ class Consensus(Part):
         return sorted({*self.proposals, *self.ballots})
 
     def retry(self, out: Out) -> None:
-        """Say again what may have been lost; ask again for what may have been missed."""
+        """Repeat what may have been lost; ask again for what may have been missed."""
         for instance in self.undecided():
             campaign = self.campaigns.get(instance)
             if campaign is None:
@@ -179,7 +181,7 @@ class Consensus(Part):
     # -- what the world does ---------------------------------------------------------------------------
 
     def receive(self, src: int, msg: ConsensusMessage, out: Out) -> None:
-        """Afterwards the message's instance may be decided; no other one is by it."""
+        """This may decide the message's instance, but no other."""
         instance = msg.instance
         if instance < self.low:
             return
@@ -202,13 +204,13 @@ class Consensus(Part):
         self.suspects.add(peer)
         for instance in self.undecided():
             self._consider(instance, out)
-        for instance in sorted(self.heralds):
-            if self.heralds[instance] == peer:
+        for instance in sorted(self.sources):
+            if self.sources[instance] == peer:
                 self._spread(instance, out)
 
     def on_trust(self, peer: int, out: Out) -> None:
         self.suspects.discard(peer)
-        for instance in sorted(self.campaigns):  # if it was down it has missed what we asked
+        for instance in sorted(self.campaigns):  # if it was down it has missed our messages
             campaign = self.campaigns[instance]
             if peer not in (self.votes[instance] if campaign.proposed else campaign.promised):
                 out.send(peer, self._current(instance, campaign))
@@ -278,7 +280,7 @@ class Consensus(Part):
     # -- the owner of a ballot -------------------------------------------------------------------------
 
     def _consider(self, instance: int, out: Out) -> None:
-        """Do what falls to us if the owner of the highest ballot does nothing any more."""
+        """Do our part if the owner of the highest ballot has stopped working."""
         if instance in self.decisions or instance in self.campaigns:
             return
         ballot = self.ballots.get(instance, 0)
@@ -293,7 +295,7 @@ class Consensus(Part):
                 out.send(heir, News(instance, ballot))
 
     def _campaign(self, instance: int, out: Out) -> None:
-        """Begin the lowest ballot of ours that is new."""
+        """Begin our lowest new ballot."""
         if instance not in self.ballots and self._owner(0) == self.me:
             if instance in self.proposals:
                 self.campaigns[instance] = Campaign(0, 0)
@@ -323,7 +325,7 @@ class Consensus(Part):
         self._count(instance, out)
 
     def _current(self, instance: int, campaign: Campaign) -> ConsensusMessage:
-        """What the ballot's owner waits for answers to."""
+        """The message whose answers the ballot's owner waits for."""
         if campaign.proposed:
             return Propose(instance, campaign.ballot, campaign.value)
         return Prepare(instance, campaign.ballot)
@@ -331,7 +333,7 @@ class Consensus(Part):
     # -- accepting and deciding ------------------------------------------------------------------------
 
     def _is_new(self, src: int, instance: int, ballot: int, out: Out) -> bool:
-        """May a ballot still have our promise or vote? If not, its owner is told why."""
+        """May we still promise or vote in a ballot? If not, tell its owner why."""
         if instance in self.decisions:
             out.send(src, Decide(instance, self.decisions[instance]))
             return False
@@ -360,27 +362,27 @@ class Consensus(Part):
     def _count(self, instance: int, out: Out) -> None:
         ballot, value = self.accepted.get(instance, (NEVER, None))
         if ballot != self.ballots.get(instance, 0) or len(self.votes[instance]) < self.majority:
-            return  # too few, or they voted for what we have not seen yet
+            return  # too few, or their value has not arrived here yet
         owner = self._owner(ballot)
         self._decide(instance, value, owner, out)
         if not self.everyone and owner == self.me:
             self._spread(instance, out)
 
-    def _decide(self, instance: int, value: object, herald: int, out: Out) -> None:
+    def _decide(self, instance: int, value: object, source: int, out: Out) -> None:
         if instance in self.decisions:
             return
         campaign = self.campaigns.pop(instance, None)
         self.decisions[instance] = value
-        self.heralds[instance] = herald
+        self.sources[instance] = source
         self.ballots.pop(instance, None)
         self.accepted.pop(instance, None)
         self.votes.pop(instance, None)
         self.proposals.pop(instance, None)
-        if herald != self.me and (campaign is not None or herald in self.suspects):
+        if source != self.me and (campaign is not None or source in self.suspects):
             self._spread(instance, out)
 
     def _spread(self, instance: int, out: Out) -> None:
-        self.heralds[instance] = self.me
+        self.sources[instance] = self.me
         out.broadcast(Decide(instance, self.decisions[instance]))
 
     # -- processes -------------------------------------------------------------------------------------

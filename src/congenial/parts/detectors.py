@@ -1,11 +1,11 @@
-"""Failure detectors: who seems to have crashed.
+"""Failure detectors: which processes seem to have crashed.
 
-A perfect detector never errs, and exists only where somebody knows: in the simulator (`Scenario.detection`) and in the
-checker. On a real network there is only silence, and silence can be slowness. `Heartbeats` suspects whoever has been
-silent for too long, takes it back at the next sign of life, and is then more patient with that process: where delays
-are bounded in the end, however far, it errs only finitely often about each process, and so becomes eventually perfect
-(Chandra and Toueg 1996). How good it is until then is a matter of its two numbers, how often to give a
-sign of life and how long to wait for one: see `congenial.sim.detection`.
+A perfect detector never errs. It exists only where crashes are known: in the simulator (`Scenario.detection`) and in
+the checker. On a real network there is only silence, and a silent process may just be slow. `Heartbeats` suspects a
+process that has been silent for too long. It takes the suspicion back at the next sign of life, and is then more
+patient with that process. Where delays are bounded in the end, it errs only finitely often about each process, and so
+becomes eventually perfect (Chandra and Toueg 1996). How good it is until then depends on two numbers: how often to send
+a sign of life, and how long to wait for one; see `congenial.sim.detection`.
 
 It is a part: a node hands it its timers and the `Heartbeat` messages. It needs no clock, only timers.
 """
@@ -23,7 +23,7 @@ from congenial.kernel.out import Out
 from congenial.kernel.part import Part
 
 NOBODY: Final = -1
-BEAT: Final = 0  # the timer of our own signs of life; that of a peer's silence is 1 + peer
+BEAT: Final = 0  # the timer of our own signs of life; 1 + peer is that of a peer's silence
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Patience:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Heartbeats(Part):
-    """A sign of life to everyone each `period`; who gives none for `timeout` is suspected, and after a mistake about a
-    process it may be silent for a `period` longer."""
+    """Sends a sign of life to everyone each `period`, and suspects a process that sends none for `timeout`. After a
+    mistake about a process, that process may be silent for a `period` longer."""
 
     messages: ClassVar[Messages] = (Heartbeat,)
 
@@ -65,7 +65,7 @@ class Heartbeats(Part):
         return self.n + 1
 
     def start(self, out: Out) -> None:
-        """Begin; again does nothing."""
+        """Begin, if it has not begun yet."""
         if self.started:
             return
         self.started = True
@@ -75,7 +75,7 @@ class Heartbeats(Part):
                 out.set_timer(1 + peer, self.patience[peer].allowed)
 
     def heard(self, peer: int, out: Out) -> bool:
-        """A sign of life has come. Was the peer suspected until now?"""
+        """A sign of life has arrived. Was the peer suspected until now?"""
         wrong = peer in self.suspects
         if wrong:
             self.suspects.remove(peer)

@@ -1,4 +1,4 @@
-"""Networks to lay under the processes, by name: complete, ring, random, grid, hypercube, and every tree.
+"""Networks that connect the processes, by name: complete, ring, random, grid, hypercube, and every tree.
 
 Links go both ways. A network can also be given link by link: '0-1,1-2,2-0'.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from librt.random import Random
 
 from congenial.kernel.errors import ConfigError
-from congenial.parts.trees import TREES, Tree
+from congenial.parts.trees import TREES, Tree, distances_from
 
 
 class Graph:
@@ -23,8 +23,10 @@ class Graph:
         for a, b in edges:
             if not (0 <= a < n and 0 <= b < n):
                 raise ConfigError(f"{name} network: link {a}-{b} leaves 0..{n - 1}")
-            if a == b or b in adjacent[a]:
-                raise ConfigError(f"{name} network: link {a}-{b} {'leads nowhere' if a == b else 'is there twice'}")
+            if a == b:
+                raise ConfigError(f"{name} network: link {a}-{b} joins a process to itself")
+            if b in adjacent[a]:
+                raise ConfigError(f"{name} network: link {a}-{b} is given twice")
             adjacent[a].add(b)
             adjacent[b].add(a)
         self.adjacent = [tuple(sorted(neighbours)) for neighbours in adjacent]
@@ -32,24 +34,17 @@ class Graph:
         reached = self.distances(0)
         if len(reached) != n:
             lost = next(process for process in range(n) if process not in reached)
-            raise ConfigError(f"{name} network is not connected: no way from process 0 to process {lost}")
+            raise ConfigError(f"{name} network is not connected: process {lost} cannot be reached from process 0")
 
     def neighbours(self, process: int) -> tuple[int, ...]:
         return self.adjacent[process]
 
     def distances(self, start: int) -> dict[int, int]:
         """How many links lie between `start` and each process that can be reached from it, nearest first."""
-        distance = {start: 0}
-        order = [start]
-        for process in order:
-            for other in self.adjacent[process]:
-                if other not in distance:
-                    distance[other] = distance[process] + 1
-                    order.append(other)
-        return distance
+        return distances_from(start, self.adjacent)
 
     def diameter(self) -> int:
-        """The longest distance. In a tree it starts at the end farthest from anywhere; else every start is tried."""
+        """The longest distance. In a tree it starts at a process farthest from process 0; otherwise all are tried."""
         if self.edges == self.n - 1:
             far = list(self.distances(0))[-1]
             return max(self.distances(far).values())
@@ -115,7 +110,7 @@ GRAPHS: dict[str, Callable[[int], Graph]] = {
     "hypercube": hypercube,
 }
 TREE_GRAPHS = {"random-tree" if name == "random" else name: name for name in TREES}
-"""The trees among the networks, and what they are called among the trees."""
+"""The networks that are trees, with their names in `TREES`."""
 
 
 def build_graph(name: str, n: int) -> Graph:

@@ -1,7 +1,9 @@
-"""Messages to oneself: a process that is a member of its own quorum plays both parts, and pays for neither.
+"""Messages to oneself: a process that is a member of its own quorum plays both roles, and sends itself no messages.
 
-What it tells itself arrives in the same step, after everything that the step does first, in the order in which it was
-told: as over a channel that is FIFO and takes no time.
+`_tell` stands for `out.send`. A message to the process itself is handed over at once, before `_tell` returns. Where
+that would change a list or set that is being walked through, the message waits until the rest of the step is done:
+then it is as if it travelled over a FIFO channel that takes no time. The two differ in the order in which a step sends
+its messages, so an algorithm keeps the one it was written with.
 """
 
 from __future__ import annotations
@@ -15,8 +17,20 @@ from congenial.kernel.out import Out
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Loopback(Node):
-    """Subclasses write `_handle` instead of `receive`, `_tell` instead of `out.send`, and end `request`, `release` and
-    whatever else may tell with `_hear_myself`."""
+    """Subclasses write `_tell` instead of `out.send`."""
+
+    def _tell(self, dst: int, msg: Message, out: Out) -> None:
+        """Send a message, or hand it over if it is for this very process."""
+        if dst == self.me:
+            self.receive(dst, msg, out)
+        else:
+            out.send(dst, msg)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class QueuedLoopback(Loopback):
+    """Subclasses also write `_handle` instead of `receive`, and end `request`, `release` and every other call that may
+    tell something with `_hear_myself`."""
 
     def __init__(self, me: int, n: int) -> None:
         super().__init__(me, n)

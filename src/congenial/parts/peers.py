@@ -1,4 +1,4 @@
-"""A set of other processes that may well be all of them: then it takes no room, and a message to it is a broadcast."""
+"""A set of other processes that is often all of them: then it takes no room, and a message to it is a broadcast."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from congenial.kernel.part import Part
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Peers(Part):
-    """Some of the n-1 others: all, or for a start none."""
+    """Some of the n-1 other processes; at the start all or none."""
 
     def __init__(self, n: int, everyone: bool) -> None:
         self.others = n - 1
         self.everyone = everyone
-        self.some: set[int] = set()  # empty if it is everyone
+        self.some: set[int] = set()  # empty while `everyone` is set
 
     def has(self, process: int) -> bool:
         return self.everyone or process in self.some

@@ -11,7 +11,7 @@ KNOWN = [2]
 
 
 def first_primes(count: int) -> tuple[int, ...]:
-    """The first so many primes, in order."""
+    """The first `count` primes, in order."""
     candidate = KNOWN[-1]
     while len(KNOWN) < count:
         candidate += 1
@@ -21,7 +21,7 @@ def first_primes(count: int) -> tuple[int, ...]:
 
 
 def is_prime(candidate: int) -> bool:
-    """Given that all smaller primes are known."""
+    """All smaller primes must be known."""
     for prime in KNOWN:
         if prime * prime > candidate:
             return True

@@ -1,8 +1,8 @@
-"""Session selection: which group comes next, given the requests that wait.
+"""Session selection: which group is served next, given the requests that wait.
 
-A policy is a function of the waiting requests, oldest first: what groups each would be content with, and its age, the
-number of sessions that have begun since it was queued. It answers with a group that somebody waits for. To add a
-policy, put it into `SELECTIONS`; nodes know theirs by name.
+A policy is a function of the waiting requests, oldest first: the groups that each accepts, and its age, the number of
+sessions that have begun since it was queued. It returns a group that some request waits for. To add a policy, put it
+into `SELECTIONS`; nodes refer to policies by name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from congenial.kernel.problem import Groups
 
 
 def priorities(wanted: list[Groups], ages: list[int]) -> dict[int, int]:
-    """Of every group waited for, its requests plus the sum of their ages (Mittal & Mohan 2007, section 3.2.1).
+    """For every group waited for, its requests plus the sum of their ages (Mittal & Mohan 2007, section 3.2.1).
 
     The groups stand in the order of their oldest requests. A request for any of several groups counts for each.
     """

@@ -1,4 +1,4 @@
-"""Trees to lay over the processes, by name: star, line, balanced (binary), random."""
+"""Trees that connect the processes, by name: star, line, balanced (binary), random."""
 
 from __future__ import annotations
 
@@ -7,6 +7,18 @@ from collections.abc import Sequence
 from librt.random import Random
 
 from congenial.kernel.errors import ConfigError
+
+
+def distances_from(start: int, adjacent: Sequence[Sequence[int]]) -> dict[int, int]:
+    """How many edges lie between `start` and each process that can be reached from it, nearest first."""
+    distance = {start: 0}
+    order = [start]
+    for process in order:
+        for other in adjacent[process]:
+            if other not in distance:
+                distance[other] = distance[process] + 1
+                order.append(other)
+    return distance
 
 
 class Tree:
@@ -32,14 +44,7 @@ class Tree:
 
     def distances(self, root: int) -> dict[int, int]:
         """How many edges lie between `root` and each process that can be reached from it, nearest first."""
-        distance = {root: 0}
-        order = [root]
-        for process in order:
-            for other in self.adjacent[process]:
-                if other not in distance:
-                    distance[other] = distance[process] + 1
-                    order.append(other)
-        return distance
+        return distances_from(root, self.adjacent)
 
     def _toward_root(self) -> list[int]:
         distance = self.distances(0)
@@ -51,7 +56,7 @@ class Tree:
         return steps
 
     def diameter(self) -> int:
-        """The length of the longest path: the one that starts at the end farthest from anywhere."""
+        """The length of the longest path, which starts at a process farthest from process 0."""
         far = list(self.distances(0))[-1]
         return max(self.distances(far).values())
 
@@ -74,7 +79,7 @@ def balanced(n: int) -> Tree:
 
 
 def random(n: int) -> Tree:
-    """Every process but the first hangs on a random earlier one; its depth grows as log n. The same for equal n."""
+    """Every process but 0 is the child of a random earlier one; the depth grows as log n. The same for equal n."""
     rng = Random(n)
     return Tree("random", n, [(rng.randrange(p), p) for p in range(1, n)])
 

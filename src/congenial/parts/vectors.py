@@ -1,9 +1,9 @@
-"""Vectors of growing numbers, one per process, that travel with messages; whole, or only what changed.
+"""Vectors of growing numbers, one per process, that travel with messages; in full, or only what changed.
 
-What is sent is the vector as it was when it was last published, so that many messages share one copy. Singhal and
-Kshemkalyani's compression (1992) sends to each process only the entries that have changed since the last sending to it,
-first their places, then their values; it needs FIFO channels for the receiver to know at every moment what it would
-have known from whole vectors. Where places and values together would be no shorter, the whole vector is sent.
+The vector is sent as it was when it was last published, so that many messages share one copy. Singhal and
+Kshemkalyani's compression (1992) sends to each process only the entries that have changed since the last message to it,
+first their places, then their values. It needs FIFO channels, so that the receiver always knows what it would have
+known from full vectors. Where places and values together would be no shorter, the full vector is sent.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Vector:
         return tuple(places + [self.published[place] for place in places])
 
     def merge(self, packed: tuple[int, ...], labels: list[int], label: int) -> None:
-        """Learn from what another process sent, but only about the processes that bear a label."""
+        """Learn from what another process sent, but only about the processes with the given label."""
         values = self.values
         if len(packed) == len(values):
             for place in range(len(values)):

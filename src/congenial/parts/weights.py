@@ -1,8 +1,8 @@
-"""Weights: one, dealt out in halves and gathered again, exactly.
+"""Weights: one, given away in halves and gathered again, exactly.
 
-Who holds a weight can hand half of it on without asking anybody; who has gathered the whole of it again knows that
-nobody holds any of it any more (Huang 1989). A weight is a numerator and a power of two that divides it, in lowest
-terms: (3, 2) is three quarters. It is two integers whatever its size; it is never rounded.
+A process that holds a weight can give half of it away without asking anybody. A process that has gathered the whole
+weight knows that no other process holds any of it (Huang 1989). A weight is a numerator and a power of two that divides
+it, in lowest terms: (3, 2) is three quarters. It is two integers whatever its size, and is never rounded.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Exclusion in epochs: weak, because who is taken for dead may still believe to be inside.
+"""Exclusion in epochs: weak, because a process that is believed to be dead may still believe to be inside.
 
-The upper bits of a fence number the epoch. Within an epoch a problem holds as it is; who enters in a later epoch
-supersedes all who are inside since an earlier one. Whatever is protected by the lock has to look at the fence, and to
-refuse a lower one than it has seen, as it must wherever a process may be stopped for a while and not notice.
+The upper bits of a fence number the epoch. Within an epoch a problem holds unchanged. A process that enters in a later
+epoch supersedes all that are inside since an earlier one. The resource that the lock protects has to check the fence,
+and to refuse one lower than it has seen. That is necessary wherever a process may be paused without noticing.
 """
 
 from __future__ import annotations

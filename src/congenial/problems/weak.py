@@ -1,14 +1,14 @@
 """Weak mutual exclusion over a replicated resource (Romano & Rodrigues 2009, sections 2 and 3).
 
-Every process has a replica of the resource, a deterministic state machine of the user's. Who is inside issues
-operations, one after the other; each is executed by all replicas in one order, and then answered. Exclusion is weak:
-who is taken for dead is ejected, and may for a while overlap with others, but then it has nothing to say any more: an
-operation that it still waits for fails, which means that no replica executes it, ever.
+Every process has a replica of the resource, a deterministic state machine that the user provides. A process that is
+inside issues operations, one after the other. Each is executed by all replicas in one order, and then answered.
+Exclusion is weak: a process that is believed to be dead is ejected, and may for a while overlap with others. But it can
+do no harm: an operation that it still waits for fails, which means that no replica ever executes it.
 
 For a driver. While a node is inside (`Node.phase`) and no operation is pending, the application may call `Node.issue`.
 The node then calls either `Out.answer` with the operation's number (its operations are numbered from 1) and the result,
 or `Out.eject`, in which case the operation has failed; if both in one step, the answer came first. Until then the
-application neither issues nor leaves. `Out.execute` says what the local replica does, for the record.
+application neither issues nor leaves. `Out.execute` reports what the local replica does, for the record.
 """
 
 from __future__ import annotations
@@ -53,20 +53,21 @@ def fence_of(epoch: int, count: int) -> int:
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Resource:
     """A deterministic state machine: equal operations in an equal order give equal results and an equal state. Its
-    attributes are its state, plain data as a node's; so are operations and results, which travel in messages."""
+    attributes are its state. They are plain data, as a node's are; so are operations and results, which travel in
+    messages."""
 
     def apply(self, operation: object) -> object:
-        """Execute an operation; what does not fit changes nothing, and the result says so."""
+        """Execute an operation. One that does not fit changes nothing, and its result says so."""
         raise NotImplementedError
 
     def example(self, process: int, number: int) -> object:
-        """An operation to try the resource with: what a process issues in a simulation or a check."""
+        """An example operation, for a process to issue in a simulation or a check."""
         return (process, number)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Journal(Resource):
-    """Keeps every operation; the result is its place. Nothing that goes wrong with replicas is hidden from it."""
+    """Keeps every operation; the result is its place. Every difference between replicas shows."""
 
     def __init__(self) -> None:
         self.lines: list[object] = []

@@ -6,10 +6,10 @@ The application is in its remainder section as soon as it has left; `rest` says 
 
 - Well-formedness: every process asks, enters, issues operations one at a time, and leaves or is ejected.
 - 1CS: all replicas execute the same operations in one order, each once, with the results of a single copy.
-- WME3: what is executed was issued, and not before; what is answered was executed, with that result, by the process's
-  own replica; what has failed is executed by nobody. Who crashed, or still waits, may have had it executed or not.
-- WME1 and WME2: there is an order of all sections, one after the other, that keeps to each process's own order, to that
-  of the operations, and to real time: who asked after another's section was over comes later.
+- WME3: an executed operation was issued before. An answered one was executed, with that result, by the process's own
+  replica. A failed one is executed by nobody. If its process crashed, or still waits, it may have been executed or not.
+- WME1 and WME2: there is an order of all sections, one after the other, that agrees with each process's own order, with
+  that of the operations, and with real time: a process that asked after another's section was over comes later.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ TO: Final = {
 
 
 def faults_in(events: Sequence[Event], resource: Resource | None = None) -> list[str]:
-    """All that is wrong with a history, each with the property that it breaks; a fresh `resource` tells results."""
+    """All that is wrong with a history, each with the property that it breaks; a fresh `resource` gives the results."""
     history = History()
     for event in events:
         history.add(event)
@@ -64,8 +64,8 @@ def faults_in(events: Sequence[Event], resource: Resource | None = None) -> list
 
 
 def unfinished(events: Sequence[Event]) -> list[str]:
-    """What is still to come when a run is over: nothing, if starvation freedom, release progress and operation progress
-    hold, and a majority was up."""
+    """What is missing at the end of a run: nothing, if starvation freedom, release progress and operation progress hold
+    and a majority was up."""
     history = History()
     for event in events:
         history.add(event)
@@ -150,7 +150,7 @@ class History:
     def _end(self, event: Event, state: str) -> None:
         process = event.node
         if event.event == tr.CRASH:
-            self.executed.pop(process, None)  # it takes its replica with it
+            self.executed.pop(process, None)  # its replica is lost with it
         if state not in (IN, ISSUING):
             return
         moment = 2 * self.moments

@@ -1,1 +1,1 @@
-"""Nodes around nodes: what makes another algorithm of any algorithm."""
+"""Nodes around nodes: transforms turn any algorithm into another one."""

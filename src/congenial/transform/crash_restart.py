@@ -1,30 +1,32 @@
-"""Crash and restart: any exclusion algorithm, made to survive crashes by beginning anew with whoever is left.
+"""Crash and restart: any exclusion algorithm, made to survive crashes by restarting it with the remaining processes.
 
-Who learns of a crash tells the coordinator, the smallest process that is left in its view, whom it takes for failed
-(`Notify`). When all that are left agree on that, the coordinator has everybody abort the algorithm and make a new
-instance (`Restart`); a process that is inside does so when it has left. They answer with what they wait for (`Done`).
-Those old requests are served first, one batch of compatible ones after the other: the coordinator tells each process
-which batch it waits for (`Start`), and who leaves tells the next batch (`Leave`), or at the end the coordinator. Then
-the new instance goes to work (`Resume`). A crash on the way changes the view of everybody, and leads to a restart with
-fewer processes, by the same coordinator or the next.
+A process that learns of a crash tells the coordinator, the smallest remaining process in its view, which processes it
+takes for failed (`Notify`). When all remaining processes agree, the coordinator has every process abort the algorithm
+and make a new instance (`Restart`); a process that is inside does so when it has left. They answer with what they wait
+for (`Done`). Those old requests are served first, one batch of compatible ones after the other. The coordinator tells
+each process for which batch it waits (`Start`), and a process that leaves tells the next batch (`Leave`), or at the end
+the coordinator. Then the new instance starts to work (`Resume`). A crash in the meantime changes the view of all
+processes, and leads to a restart with fewer of them, by the same coordinator or the next.
 
-Followed: Mittal & Mohan 2007, section 5.3. It needs the perfect failure detector of section 5.3.1: whoever is suspected
+Followed: Mittal & Mohan 2007, section 5.3. It needs the perfect failure detector of section 5.3.1: a suspected process
 has crashed, for good. It needs nothing of what a crashed process has sent, which may arrive late or never: a message
-counts for the instance or the restart that it names, whether its sender still lives or not.
+counts for the instance or the restart that it names, whether its sender is still alive or not.
 
-An instance is numbered by how many have failed before it ("the number of processes participating", counted the other
-way round, so that numbers grow). That is enough: of two views that all who are left have agreed on, one contains the
-other. Fences grow through the paper's tags (section 5.3.3): the instance, whether it is at work, and within that the
-batch, or the fence that the algorithm gives. (Several who hold entries of a semaphore have no order: no fence.)
+An instance is numbered by how many processes have failed before it ("the number of processes participating", counted
+the other way round, so that numbers grow). That is enough: of two views that all remaining processes have agreed on,
+one contains the other. Fences grow through the paper's tags (section 5.3.3): the instance, whether it is at work, and
+within that the batch, or the fence that the algorithm gives. (Several holders of entries of a semaphore have no order:
+no fence.)
 
-Decided here, where the prose leaves it open:
-- START goes to all who have an old request, not only to the first batch, since the others have to know for whom to wait
-  and whom to tell. The cost of section 5.3.4 counts it like that.
-- A restart that has been overtaken by another crash in one's own view is not taken part in any more.
-- A message of the new instance that comes before RESUME is as good as RESUME: somebody has got one.
+Decided here, where the text leaves it open:
+- START goes to all processes that have an old request, not only to the first batch, since the others have to know for
+  which to wait and which to tell. The cost of section 5.3.4 counts it like that.
+- A process takes no further part in a restart that a later crash, in its own view, has made obsolete.
+- A message of the new instance that arrives before RESUME counts as RESUME: its sender has received one.
 - Requests conflict as the problem says: old requests for mutual exclusion are served one by one, k at a time where k
   may be inside, and a request for any of several groups joins the first batch that suits it.
-- Who comes back after a crash stays out for ever, and asks in vain: others may hold what it believes to hold.
+- A process that recovers after a crash stays out for ever, and its requests are never granted: others may hold what it
+  believes to hold.
 """
 
 from __future__ import annotations
@@ -53,8 +55,8 @@ SPEC = Spec(
     reference="Mittal & Mohan 2007, section 5.3",
     faults="crashes for good of all but one, detected without error",
     flaws=(
-        "suspecting a process that is alive can let two in: use epochs where detectors err",
-        "a process that comes back after a crash is never served again",
+        "a false suspicion can admit two processes: use epochs where detectors err",
+        "a process that recovers after a crash is never served again",
     ),
 )
 
@@ -107,18 +109,18 @@ class CrashRestart(Instances):
     def __init__(self, me: int, n: int, **settings: Setting) -> None:
         super().__init__(me, n, **settings)
         self.failed: Processes = ()  # in my view; it only grows
-        self.running = True  # the inner instance; else it waits for RESUME
+        self.running = True  # the inner instance; otherwise it waits for RESUME
         self.wants: Groups = ()  # what the application waits for
-        self.deferred = False  # RESTART has come, but the application is inside
-        self.turn: Start | None = None  # what there is to know about my old request
-        self.left: set[int] = set()  # of the batch before mine
+        self.deferred = False  # RESTART has arrived, but the application is inside
+        self.turn: Start | None = None  # the turn of my old request
+        self.left: set[int] = set()  # processes of the batch before mine that have left
         self.stays_out = False  # I have crashed
-        # the coordinator's
-        self.views: dict[int, Processes] = {}  # whom the others take for failed
-        self.agreeing: set[int] = set()  # whose view is mine
-        self.restarting = 0  # the instance that I have called for
+        # used by the coordinator
+        self.views: dict[int, Processes] = {}  # the processes that each other process takes for failed
+        self.agreeing: set[int] = set()  # the processes whose view equals mine
+        self.restarting = 0  # the instance of my last RESTART
         self.done: dict[int, Groups] = {}
-        self.last: set[int] = set()  # of the last batch, those that have not left
+        self.last: set[int] = set()  # processes of the last batch that have not left
 
     # -- the application -------------------------------------------------------------------------------
 
@@ -126,7 +128,7 @@ class CrashRestart(Instances):
         self.wait()
         self.wants = groups
         if self.running:
-            self.inner.request(groups, self.relay(out))
+            self.inner.request(groups, self.inner_out(out))
 
     def release(self, out: Out) -> None:
         self.leave()
@@ -135,7 +137,7 @@ class CrashRestart(Instances):
         if self.deferred:
             self._restart(out)
         elif turn is None:
-            self.inner.release(self.relay(out))
+            self.inner.release(self.inner_out(out))
         else:
             for process in turn.after:
                 self._tell(process, Leave(self.instance), out)
@@ -153,7 +155,7 @@ class CrashRestart(Instances):
         self.wants = ()
         self.enter(out, fence if problem.groups or problem.capacity == 1 else 0, turn.group)
 
-    # -- who is left, and who of them is the coordinator -----------------------------------------------
+    # -- the remaining processes and their coordinator -------------------------------------------------
 
     def on_suspect(self, peer: int, out: Out) -> None:
         if self.stays_out or peer in self.failed:
@@ -173,11 +175,11 @@ class CrashRestart(Instances):
         self.stays_out = True
         self.running = False
 
-    # -- phase 1: everybody makes a new instance -------------------------------------------------------
+    # -- phase 1: all make a new instance -------------------------------------------------------
 
     def _on_notify(self, src: int, msg: Notify, out: Out) -> None:
         if len(msg.failed) <= len(self.views.get(src, ())):
-            return  # overtaken by a later one
+            return  # a later one has arrived before
         self.views[src] = msg.failed
         if msg.failed == self.failed:
             self.agreeing.add(src)
@@ -235,7 +237,7 @@ class CrashRestart(Instances):
             before = batches[number]
 
     def _batches(self) -> tuple[list[int], list[Processes]]:
-        """The group of each batch, and who is in it."""
+        """The group of each batch, and its processes."""
         problem = self.inner_problem()
         groups: list[int] = []
         batches: list[list[int]] = []
@@ -285,20 +287,14 @@ class CrashRestart(Instances):
         if not self.running:
             self.running = True
             if self.phase == WAITING:
-                self.inner.request(self.wants, self.relay(out))
+                self.inner.request(self.wants, self.inner_out(out))
 
     def _on_inside(self, src: int, msg: Inside, out: Out) -> None:
-        if self.place(src) >= 0:  # it always is, unless somebody was suspected who is alive
+        if self.place(src) >= 0:  # always true, unless a process was suspected that is alive
             self._resume(out)
             self.hand_in(src, msg.body, out)
 
     # -- messages and timers ---------------------------------------------------------------------------
-
-    def _tell(self, process: int, msg: Message, out: Out) -> None:
-        if process == self.me:
-            self.receive(self.me, msg, out)
-        else:
-            out.send(process, msg)
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
         if self.stays_out:
@@ -318,7 +314,7 @@ class CrashRestart(Instances):
             raise self.unexpected(src, msg)
 
     def _on_present(self, src: int, msg: Message, out: Out) -> None:
-        """A message of the present instance; those of earlier ones do not count any more."""
+        """A message of the current instance; those of earlier ones no longer count."""
         if isinstance(msg, Inside):
             self._on_inside(src, msg, out)
         elif isinstance(msg, Start):

@@ -1,25 +1,25 @@
 """Epochs: any exclusion algorithm, made to survive the crash of a minority, partitions and false suspicions.
 
-The algorithm runs in epochs, each a fresh instance on the processes that are taken to be alive. Who suspects a member
-calls for the next epoch, and all processes, members or not, agree on it by consensus, so that a majority is needed and
-epochs follow each other in one order. Members of the new epoch stop the old instance, tell everyone that they are
-`Ready`, and begin when all members are. A member that is inside stays there, and is ready when it has left: nobody
-loses anything because somebody else has crashed. Only who is not a member of the new epoch is thrown out. It may learn
-of that late, so exclusion is weak; but a fence begins with the number of its epoch, and whoever looks at fences is safe
-(`problems.epochs`).
+The algorithm runs in epochs, each a new instance on the processes that are believed to be alive. A process that
+suspects a member calls for the next epoch. All processes, members or not, agree on it by consensus; so a majority is
+needed, and epochs follow each other in one order. Members of the new epoch stop the old instance, tell everyone that
+they are `Ready`, and begin when all members are. A member that is inside stays there, and is ready when it has left:
+holders keep their locks when another process crashes. Only a process that is not a member of the new epoch is ejected.
+It may learn of that late, so exclusion is weak; but a fence begins with the number of its epoch, and a resource that
+checks fences is safe (`problems.epochs`).
 
-While a process does not trust a majority it lets nobody in, and throws its own application out. Whoever is excluded
+While a process does not trust a majority it admits nobody, and ejects its own application. A process that is excluded
 and alive asks to `Join` again, less and less often. An epoch whose fences run out is followed by another.
 
 After a crash a process has its epoch and its votes, but not its instance, so it calls for a new epoch. If it has lost
-even that (`on_amnesia`), it must not run what it may have run, nor vote on what it may have voted on. It asks everyone
-for the last epoch they have voted on, and waits for the answers of a majority, not counting itself; let E be the
-largest. What it ran a majority had voted on, so it was not after E. What it voted on was called for by someone in the
-epoch before, on which a majority had voted, so it was not after E+1. It runs no epoch up to E and votes on none up to
-E+1, but on all later ones.
+even that (`on_amnesia`), it must not run an epoch that it may have run, nor vote on one that it may have voted on. It
+asks all others for the last epoch they have voted on, and waits for the answers of a majority, not counting itself; let
+E be the largest. A majority had voted on the epoch that it ran, so that was not after E. The epoch that it voted on was
+called for by a process in the epoch before, on which a majority had voted, so that was not after E+1. It runs no epoch
+up to E and votes on none up to E+1, but on all later ones.
 
 This combines the restart of Mittal & Mohan 2007, section 5.3, with the epochs of Romano & Rodrigues 2009: a detector
-that errs and a majority are enough, as in the latter; a change of hands costs what it costs in the wrapped algorithm.
+that errs and a majority are enough, as in the latter; passing the lock on costs what it costs in the wrapped algorithm.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from congenial.transform.instances import OWN_TIMERS, Inside, Instances, Setting
 
 REJOIN: Final = 0  # the timers
 CALM: Final = 1
-FIRST_PAUSE: Final = 1.0  # before one asks to join again
+FIRST_PAUSE: Final = 1.0  # before a process asks to join again
 LONGEST_PAUSE: Final = 64.0
 NEVER: Final = 1 << 62
 LAST_FENCE: Final = (1 << EPOCH_BITS) - 1  # within an epoch; from the middle on, the next epoch is called for
@@ -59,7 +59,7 @@ SPEC = Spec(
 
 @dataclass(frozen=True)
 class Change(Message):
-    """Let there be this epoch with these members."""
+    """I propose this epoch with these members."""
 
     epoch: int
     members: Members
@@ -67,7 +67,7 @@ class Change(Message):
 
 @dataclass(frozen=True)
 class Epoch(Message):
-    """There is this epoch."""
+    """This epoch has been decided."""
 
     epoch: int
     members: Members
@@ -75,7 +75,7 @@ class Epoch(Message):
 
 @dataclass(frozen=True)
 class Ready(Message):
-    """I have left all earlier epochs. Who `asks` may have missed that others said so while it was down."""
+    """I have left all earlier epochs. If I was down, I `ask` for the same message from the others."""
 
     epoch: int
     members: Members
@@ -84,7 +84,7 @@ class Ready(Message):
 
 @dataclass(frozen=True)
 class Join(Message):
-    """I am in no epoch later than this one, alive, and not a member."""
+    """I am alive, know of no later epoch than this one, and am not a member of it."""
 
     epoch: int
 
@@ -103,7 +103,7 @@ class Recalled(Message):
 
 @dataclass(frozen=True)
 class Voting(Message):
-    """I take part in votes again."""
+    """I vote again."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -117,12 +117,12 @@ class Epochs(Instances):
 
     def __init__(self, me: int, n: int, **settings: Setting) -> None:
         super().__init__(me, n, **settings)
-        self.running = True  # the inner instance; else not all members are ready, or I am none
+        self.running = True  # the inner instance; otherwise not all members are ready, or I am not a member
         self.ready: set[int] = set()
-        self.early: list[tuple[int, int, Message]] = []  # messages of instances that do not run yet: epoch, sender
+        self.early: list[tuple[int, int, Message]] = []  # messages of later epochs: epoch, sender, message
         self.wants: Groups = ()  # what the application waits for
-        self.entered = 0  # the epoch it is inside of
-        self.kept_back: tuple[int, int] | None = None  # an entry (group and fence), for want of a majority
+        self.entered = 0  # the epoch in which it has entered
+        self.kept_back: tuple[int, int] | None = None  # an entry (group and fence) that waits for a majority
         self.worn = False  # the fences of this epoch are running out
         self.suspects: set[int] = set()
         self.called_for = 0  # the latest epoch I have proposed members for
@@ -131,8 +131,8 @@ class Epochs(Instances):
         self.has_crashed = False  # since I last ran an epoch
         self.runs_from = 0  # the first epoch I may run; NEVER until I know
         self.votes_from = 0  # the first epoch I may vote on; NEVER until I know
-        self.answers: dict[int, int] = {}  # who has voted on what
-        self.abstainers: set[int] = set()  # others of whom I know that they do not vote
+        self.answers: dict[int, int] = {}  # the last epoch that each has voted on
+        self.abstainers: set[int] = set()  # other processes that are known not to vote
 
     # -- the application -------------------------------------------------------------------------------
 
@@ -140,7 +140,7 @@ class Epochs(Instances):
         self.wait()
         self.wants = groups
         if self.running:
-            self.inner.request(groups, self.relay(out))
+            self.inner.request(groups, self.inner_out(out))
 
     def release(self, out: Out) -> None:
         self.leave()
@@ -159,15 +159,15 @@ class Epochs(Instances):
         self.worn = fence > LAST_FENCE // 2
 
     def _left(self, out: Out) -> None:
-        """The application is out: the inner node can be told, or the epoch that waits for it."""
+        """The application has left: tell the inner node, or get ready for the next epoch."""
         if self.entered == self.instance:
-            self.inner.release(self.relay(out))
+            self.inner.release(self.inner_out(out))
             if self.worn:
                 self._call(out)
         else:
             self._be_ready(out)
 
-    # -- who is alive ----------------------------------------------------------------------------------
+    # -- suspicion and trust ----------------------------------------------------------------------------------
 
     def on_suspect(self, peer: int, out: Out) -> None:
         self.suspects.add(peer)
@@ -205,7 +205,7 @@ class Epochs(Instances):
         return any([member in self.suspects for member in self.members])
 
     def _call(self, out: Out) -> None:
-        """Call for the next epoch, with all whom I trust."""
+        """Call for the next epoch, with all processes that I trust."""
         epoch = self.instance + 1
         if self._has_majority() and self.called_for < epoch and self._may_vote(epoch):
             self.called_for = epoch
@@ -214,14 +214,14 @@ class Epochs(Instances):
             self._look(out)
 
     def abstains(self) -> bool:
-        """Must it not vote on the next epoch, since it has lost its memory?"""
+        """Has it lost its memory, so that it must not vote on the next epoch?"""
         return not self._may_vote(self.instance + 1)
 
     def _may_vote(self, epoch: int) -> bool:
         return epoch >= self.votes_from
 
     def _on_change(self, src: int, msg: Change, out: Out) -> None:
-        """Second what somebody has proposed, but for those whom I suspect."""
+        """Propose what another process has proposed, without the processes that I suspect."""
         if msg.epoch <= self.instance:
             out.send(src, Epoch(self.instance, self.members))
         elif self.called_for < msg.epoch and self._may_vote(msg.epoch):
@@ -238,7 +238,7 @@ class Epochs(Instances):
         elif isinstance(msg, Decide):
             self._install(epoch, cast(Members, msg.value), out)
         elif self._may_vote(epoch):
-            if src in self.abstainers:  # not any more; else two such could outbid each other for ever
+            if src in self.abstainers:  # no longer; otherwise two such processes could outbid each other for ever
                 self._on_voting(src, out)
             self.consensus.receive(src, msg, out)
             self._look(out)
@@ -305,7 +305,7 @@ class Epochs(Instances):
         if self.pause > FIRST_PAUSE:
             out.set_timer(CALM, LONGEST_PAUSE)
         if self.phase == WAITING:
-            self.inner.request(self.wants, self.relay(out))
+            self.inner.request(self.wants, self.inner_out(out))
         early = self.early
         self.early = []
         for _, src, body in early:
@@ -319,7 +319,7 @@ class Epochs(Instances):
         else:
             self.early.append((msg.instance, src, msg.body))
 
-    # -- coming back -----------------------------------------------------------------------------------
+    # -- recovering and rejoining ----------------------------------------------------------------------
 
     def _ask_later(self, out: Out) -> None:
         out.set_timer(REJOIN, self.pause)
@@ -333,7 +333,7 @@ class Epochs(Instances):
         else:
             if self._has_majority():
                 out.broadcast(Join(self.instance))
-                if self._suspects_a_member():  # perhaps all of them have crashed
+                if self._suspects_a_member():  # all of them may have crashed
                     self._call(out)
             self._ask_later(out)
 
@@ -344,8 +344,8 @@ class Epochs(Instances):
             self._call(out)
 
     def on_recover(self, out: Out) -> None:
-        """The instance I was in has lost me."""
-        if self.votes_from == NEVER:  # I had not been told yet what I had forgotten
+        """My instance is lost: call for a new epoch."""
+        if self.votes_from == NEVER:  # I do not know yet what I had voted on
             self.on_amnesia(out)
             return
         self.running = False
@@ -367,7 +367,7 @@ class Epochs(Instances):
         self.abstainers.add(src)
         self.consensus.on_suspect(src, out)
         if self.votes_from == NEVER:
-            return  # I do not know either
+            return  # I have lost my memory as well
         self._look(out)
         voted = max([self.instance, *self.consensus.ballots])
         out.send(src, Recalled(voted, self.instance, self.members))

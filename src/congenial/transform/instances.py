@@ -1,9 +1,9 @@
 """A node that runs numbered instances of another algorithm, one after the other, each on some of the processes.
 
-What crashes take from an algorithm (a token, a permission, an answer) need not be found again if everyone who is left
-starts anew. Wrappers that do so differ in how they agree on who is left; what they have in common stands here. An
-instance of m processes numbers them 0..m-1, in the order of their real numbers. Messages carry the number of their
-instance, so that those of an earlier one can be told.
+A crash can take a token, a permission or an answer from an algorithm. None of that need be recovered if the remaining
+processes start a new instance. Wrappers that do so differ in how they agree on the remaining processes; what they share
+is here. An instance of m processes numbers them 0..m-1, in the order of their real numbers. Messages carry the number
+of their instance, so that those of an earlier one are recognised.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from congenial.kernel.node import Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Problem
 from congenial.kernel.spec import Option, Settings, Spec
+from congenial.parts.loopback import Loopback
 from congenial.problems.mutex import MUTEX
 
 OWN_TIMERS: Final = 16  # timers below are the wrapper's, the others the inner node's
@@ -36,8 +37,8 @@ class Inside(Message):
 
 
 class Setting:
-    """An option of the inner algorithm: as a user wrote it, since instances of different sizes build different things
-    from it; and checked, by building one for all processes."""
+    """An option of the inner algorithm, as a user wrote it, since instances of different sizes build different things
+    from it. It is checked by building one for all processes."""
 
     def __init__(self, option: Option, text: str, n: int) -> None:
         value = option.build(text, n)
@@ -53,7 +54,7 @@ class Setting:
 
 
 class Pass:
-    """What builds a `Setting` for an option."""
+    """Builds a `Setting` for an option."""
 
     def __init__(self, option: Option) -> None:
         self.option = option
@@ -63,7 +64,7 @@ class Pass:
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Instances(Node):
+class Instances(Loopback):
     """Instance 0 runs on all processes from the start."""
 
     messages: ClassVar[Messages] = (Inside,)
@@ -78,7 +79,7 @@ class Instances(Node):
         self.inner_timers: list[int] = []
 
     def begin(self, instance: int, members: tuple[int, ...], out: Out) -> None:
-        """Have a new instance instead of the old one; this process must be a member."""
+        """Replace the instance by a new one; this process must be a member."""
         self.drop_timers(out)
         self.instance = instance
         self.members = members
@@ -94,7 +95,7 @@ class Instances(Node):
         return inner
 
     def inner_problem(self) -> Problem:
-        """What the inner algorithm solves, for the present members."""
+        """The problem that the inner algorithm solves, for the current members."""
         return (type(self).algorithm.spec.problem or MUTEX).sized(self._settings().sizes)
 
     def _settings(self) -> Settings:
@@ -107,9 +108,9 @@ class Instances(Node):
             _settled[key] = settings
         return settings
 
-    def relay(self, out: Out) -> Out:
-        """The inner node's way out, for one step."""
-        return Relay(self, out)
+    def inner_out(self, out: Out) -> Out:
+        """The `Out` of the inner node during one step."""
+        return InstanceOut(self, out)
 
     def admit(self, group: int, fence: int, out: Out) -> None:
         """The inner node has entered."""
@@ -120,7 +121,7 @@ class Instances(Node):
         place = self.place(src)
         if place < 0:
             raise ContractError(f"process {src} is no member of instance {self.instance}: {self.members}")
-        self.inner.receive(place, body, self.relay(out))
+        self.inner.receive(place, body, self.inner_out(out))
 
     def place(self, process: int) -> int:
         """A member's number in the instance, or -1."""
@@ -130,16 +131,16 @@ class Instances(Node):
         return place if place < len(self.members) and self.members[place] == process else -1
 
     def on_inner_timer(self, timer: int, out: Out) -> None:
-        """`timer` as this node knows it; one that an earlier instance had set may still run out."""
+        """`timer` is numbered as this node's. A timer that an earlier instance has set may still expire."""
         inner = timer - OWN_TIMERS
         if inner in self.inner_timers:
             self.inner_timers.remove(inner)
-            self.inner.on_timer(inner, self.relay(out))
+            self.inner.on_timer(inner, self.inner_out(out))
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Relay(Out):
-    """Tells the world what the inner node does, in the numbers of all processes."""
+class InstanceOut(Out):
+    """Passes on what the inner node does, with the real numbers of processes and in `Inside` messages."""
 
     def __init__(self, outer: Instances, out: Out) -> None:
         self.outer = outer
@@ -176,12 +177,12 @@ class Relay(Out):
         return self.out.choose(options)
 
     def save(self) -> None:
-        """What an inner node would keep is of no use: after a crash there is a new one."""
+        """The inner node's state need not be saved: after a crash there is a new one."""
 
 
 def transformed(algorithm: type[Node], wrapper: type[Instances], spec: Spec, problem: Problem) -> type[Node]:
-    """The class of nodes that run instances of `algorithm`. `spec` says what is claimed of the wrapper; the name, the
-    title and the options are made from both."""
+    """The class of nodes that run instances of `algorithm`. `spec` holds the claims of the wrapper. The name, the title
+    and the options are made from both."""
     inner = algorithm.spec
     combined = replace(
         spec,

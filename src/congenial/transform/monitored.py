@@ -1,8 +1,8 @@
-"""Any algorithm with a failure detector of its own: heartbeats between the processes, and what they tell.
+"""Any algorithm with a failure detector of its own: heartbeats between the processes.
 
-The inner node's messages travel as they are; its timers move up to make room for the detector's. The detector begins
-with the process's first step. What it suspects, and takes back, it tells the inner node by `on_suspect` and `on_trust`;
-what a driver's detector says is passed on, too, if it has one.
+The inner node's messages travel unchanged. Its timers are renumbered to make room for the detector's. The detector
+starts with the process's first step. It tells the inner node its suspicions by `on_suspect` and `on_trust`. If the
+driver has a detector as well, its suspicions are passed on too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from congenial.kernel.message import Message
 from congenial.kernel.node import Node
 from congenial.kernel.out import Out
 from congenial.parts.detectors import NOBODY, Heartbeat, Heartbeats
-from congenial.transform.wrapper import Relay, Wrapper
+from congenial.transform.wrapper import Wrapper, WrapperOut
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -30,7 +30,7 @@ class Monitored(Wrapper):
         super().__init__(me, n, inner)
         self.detector = Heartbeats(me, n, type(self).period, type(self).timeout)
 
-    def relay(self, out: Out) -> Out:
+    def inner_out(self, out: Out) -> Out:
         self.detector.start(out)
         return MovedTimers(self, out, self.detector.timers)
 
@@ -52,7 +52,7 @@ class Monitored(Wrapper):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class MovedTimers(Relay):
+class MovedTimers(WrapperOut):
     def __init__(self, outer: Wrapper, out: Out, by: int) -> None:
         super().__init__(outer, out)
         self.by = by

@@ -1,8 +1,8 @@
-"""A node with another node inside, which behaves as the inner one does: what every wrapper begins with.
+"""A node with another node inside that behaves as the inner one does: the base of all wrappers.
 
-The inner node's way out is a `Relay`: a wrapper that changes what the inner node says (puts its messages into its own,
-keeps some back, ...) overrides it there, and in `receive` what the inner node hears. A wrapper's application is the
-inner node's: the two are always in the same phase.
+The inner node is given a `WrapperOut` as its `Out`. A wrapper that changes what the inner node sends (puts its messages
+into its own, holds some back, ...) overrides it there; what the inner node receives it changes in `receive`. A
+wrapper's application is the inner node's: the two are always in the same phase.
 """
 
 from __future__ import annotations
@@ -17,46 +17,46 @@ from congenial.kernel.problem import Groups
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Wrapper(Node):
-    """List the inner node's class in `made_of`, unless an option says which it is."""
+    """List the inner node's class in `made_of`, unless an option chooses it."""
 
     def __init__(self, me: int, n: int, inner: Node) -> None:
         super().__init__(me, n)
         self.inner = inner
 
-    def relay(self, out: Out) -> Out:
-        """The way out for the inner node during one step."""
-        return Relay(self, out)
+    def inner_out(self, out: Out) -> Out:
+        """The `Out` of the inner node during one step."""
+        return WrapperOut(self, out)
 
     def request(self, groups: Groups, out: Out) -> None:
         self.wait()
-        self.inner.request(groups, self.relay(out))
+        self.inner.request(groups, self.inner_out(out))
 
     def release(self, out: Out) -> None:
         self.leave()
-        self.inner.release(self.relay(out))
+        self.inner.release(self.inner_out(out))
 
     def issue(self, operation: object, out: Out) -> None:
-        self.inner.issue(operation, self.relay(out))
+        self.inner.issue(operation, self.inner_out(out))
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
-        self.inner.receive(src, msg, self.relay(out))
+        self.inner.receive(src, msg, self.inner_out(out))
 
     def on_timer(self, timer: int, out: Out) -> None:
-        self.inner.on_timer(timer, self.relay(out))
+        self.inner.on_timer(timer, self.inner_out(out))
 
     def on_suspect(self, peer: int, out: Out) -> None:
-        self.inner.on_suspect(peer, self.relay(out))
+        self.inner.on_suspect(peer, self.inner_out(out))
 
     def on_trust(self, peer: int, out: Out) -> None:
-        self.inner.on_trust(peer, self.relay(out))
+        self.inner.on_trust(peer, self.inner_out(out))
 
     def on_recover(self, out: Out) -> None:
-        self.inner.on_recover(self.relay(out))
+        self.inner.on_recover(self.inner_out(out))
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Relay(Out):
-    """Passes on all that the inner node does. Made anew for every step; never part of a node's state."""
+class WrapperOut(Out):
+    """Passes on all that the inner node does. It is made anew for every step, and is never part of a node's state."""
 
     def __init__(self, outer: Wrapper, out: Out) -> None:
         self.outer = outer

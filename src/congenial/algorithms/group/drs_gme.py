@@ -1,29 +1,32 @@
-"""DRS_GME: one token, a captain that lets its group in, and requests only to those who may have the token.
+"""DRS_GME: one token, a captain that admits its group, and requests only to processes that may have the token.
 
-Who receives the token begins a session as its captain. Everybody else who waits for its group is sent a START, enters
-as a follower and says when it has left (COMPLETE). While the captain is inside it lets in all who ask for its group
-("smooth admission"); once it has left, only as long as nobody waits for another group. When all have left, the token
-goes to the first in its queue, in which all who wait for one group share an entry; if nobody waits it stays, idle.
+A process that receives the token begins a session as its captain. It sends a START to every process that waits for its
+group. These enter as followers and report when they have left (COMPLETE). While the captain is inside it admits all
+that ask for its group ("smooth admission"). Once it has left it does so only as long as no process waits for another
+group. When all have left, the token goes to the first entry in its queue; all that wait for one group share an entry.
+If nobody waits the token stays, idle.
 
-Requests go to the request set: those who may have the token. It begins as everybody, and empties when the token comes;
-who passes the token on puts the captains to come into it. Others enter it when their requests arrive; who is waiting
-then sends its own request in return. So of any two processes one asks the other, and a request finds the token.
+Requests go to the request set: the processes that may have the token. It begins as all processes, and is emptied when
+the token arrives. A process that passes the token on puts the captains to come into its request set. Others enter it
+when their requests arrive, and a process that is waiting then sends its own request in return. So of any two processes
+one asks the other, and a request finds the token.
 
-Swaroop & Singh 2007, sections III to V, and the pseudocode of its appendix, which we follow but for these (errata):
+Swaroop & Singh 2007, sections III to V, and the pseudocode of its appendix, with these changes (see the errata):
 
-- Session numbers grow when a session begins. As printed they grow only when an idle holder enters; everybody else
-  refuses the token.
-- Followers are remembered with their requests. A follower's next request may overtake its COMPLETE; as printed it is
-  then counted twice, and taken off once.
-- Who gives the idle token away is not requesting then; and a captain whose own request comes first keeps the token.
-- The token says which request of each process it knows of, served or queued. A request has copies, and a late one would
-  else bring the token, or a START, to somebody that has not asked.
-- A request that comes before the token does is remembered until then. It may have come to nobody else in time.
-- A late copy that comes to the holder is answered with the request that brought it the token, unless that process has
-  been sent it. Else the two can lose sight of each other, as in Singhal's algorithm: the sender of the late copy may
-  have emptied its request set, and the holder is not in it. Every request still goes to each process once at most.
+- Session numbers grow when a session begins. As printed they grow only when an idle holder enters; all other processes
+  refuse the token.
+- Followers are remembered with their requests. A follower's next request may overtake its COMPLETE. As printed it is
+  then counted twice, and removed once.
+- A process that gives the idle token away is not requesting then, and a captain whose own request comes first keeps the
+  token.
+- The token knows the latest request of each process that was served or queued. Requests have copies, and a late copy
+  would otherwise bring the token, or a START, to a process that has not asked.
+- A request that arrives before the token does is remembered until then. It may have reached no other process in time.
+- A late copy that reaches the holder is answered with the request that brought it the token, unless the sender has been
+  sent that one. Otherwise the two can lose sight of each other, as in Singhal's algorithm: the sender of the late copy
+  may have emptied its request set, and the holder is not in it. Every request still goes to each process at most once.
 
-With faults see `drs_gme_faults`; the numbers in START and COMPLETE are for those. The fence is the session's number.
+For faults see `drs_gme_faults`; the numbers in START and COMPLETE are for those. The fence is the session's number.
 """
 
 from __future__ import annotations
@@ -68,7 +71,7 @@ class Request(Message):
 
 @dataclass(frozen=True)
 class Token(Message):
-    session: int  # that its receiver begins
+    session: int  # the one that its receiver begins
     known: tuple[int, ...]  # the latest request of each process that was served or queued
     queue: Queue = field(metadata={"type": Queue})
 
@@ -98,19 +101,19 @@ class DrsGme(Node):
         super().__init__(me, n)
         self.number = 0  # of my latest request                                              SN_i[i]
         self.groups: Groups = ()  # that I asked for
-        self.peers = Peers(n, me != 0)  # who may have the token                             RS_i
-        self.told = Peers(n, me == 0)  # who was sent the request that brought me the token, or knows of me anyhow
+        self.peers = Peers(n, me != 0)  # the processes that may have the token              RS_i
+        self.told = Peers(n, me == 0)  # those that know of the request that brought me the token
         self.brought = 0  # the number of that request
-        self.heard: dict[int, tuple[int, Groups]] = {}  # the latest requests of others, while I do not hold it
-        self.captain = NONE  # of whom I am a follower                                       captain_i
+        self.heard: dict[int, tuple[int, Groups]] = {}  # the latest requests of others, while I am not the holder
+        self.captain = NONE  # of the session in which I am a follower                       captain_i
         self.session = 0  # the latest that I have begun
-        self.holding = me == 0  # the token; what follows is in use only then
+        self.holding = me == 0  # the token; the attributes below are in use only then
         self.group = NONE  # of the session; none: the token is idle                         token.type
-        self.followers: dict[int, int] = {}  # who was let in, with which request            follower_i
+        self.followers: dict[int, int] = {}  # processes admitted, with their requests       follower_i
         self.queue: list[tuple[int, list[tuple[int, int]]]] = []  # in the order of arrival  token.queue
         self.known = [0] * n if me == 0 else []
 
-    # -- who asks, enters and leaves -----------------------------------------------------------------------
+    # -- asking, entering and leaving ----------------------------------------------------------------------
 
     def request(self, groups: Groups, out: Out) -> None:
         self.wait()
@@ -154,7 +157,7 @@ class DrsGme(Node):
             raise self.unexpected(src, msg)
 
     def _note(self, src: int, number: int, groups: Groups, out: Out) -> None:
-        """A request has come, and the token is elsewhere."""
+        """A request has arrived, and the token is elsewhere."""
         if src not in self.heard or self.heard[src][0] < number:
             self.heard[src] = (number, groups)
         if not self.peers.has(src):
@@ -171,7 +174,7 @@ class DrsGme(Node):
         self.captain = captain
         self.enter(out, msg.session, msg.group)
 
-    # -- who has the token ---------------------------------------------------------------------------------
+    # -- the holder of the token ---------------------------------------------------------------------------
 
     def _on_token(self, src: int, token: Token, out: Out) -> None:
         mine = (self.me, self.number)
@@ -194,7 +197,7 @@ class DrsGme(Node):
         self.heard = {}
 
     def _begin(self, out: Out) -> None:
-        """A session, with the first entry of the queue."""
+        """Begin a session with the first entry of the queue."""
         self.group, members = self.queue[0]
         self._drop({process for process, _ in members})
         for process, number in members:
@@ -208,7 +211,7 @@ class DrsGme(Node):
             out.send(process, Start(number, self.session, self.group))
 
     def _take_up(self, process: int, number: int, groups: Groups, out: Out) -> None:
-        """A request has come to where the token is."""
+        """A request has arrived at the holder of the token."""
         if number <= self.known[process]:
             self._on_known(process, number, out)
             return
@@ -231,7 +234,7 @@ class DrsGme(Node):
     def _on_complete(self, src: int, msg: Complete, out: Out) -> None:
         if self.holding and msg.number > self.known[src]:
             raise self.unexpected(src, msg)
-        if self.followers.get(src, 0) == msg.number:  # if not, its next request has overtaken it, and was granted
+        if self.followers.get(src, 0) == msg.number:  # otherwise its next request has overtaken it, and was granted
             del self.followers[src]
             self._end_if_all_left(out)
 

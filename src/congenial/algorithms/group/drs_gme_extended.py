@@ -1,12 +1,12 @@
 """DRS_GME for the extended problem: a request names several groups, and any one of them will do.
 
-Such a request is queued in the entry of each of its groups. When it is served, for whichever of them, it is taken out
-of all. A captain lets a request for its group in only while nobody is queued, be the captain inside or not: smooth
-admission is given up.
+Such a request is queued in the entry of each of its groups. When it is served, for any of them, it is removed from all.
+A captain admits a request for its group only while nobody is queued, whether the captain is inside or not: there is no
+smooth admission.
 
-Swaroop & Singh 2007, section VII (the problem is Manabe & Park's). Filled in: who passes the token on puts everybody in
-the queue into its request set, not only the first of each entry, for that one may be served with another entry, and
-then the next one becomes a captain.
+Swaroop & Singh 2007, section VII (the problem is Manabe & Park's). Filled in: a process that passes the token on puts
+everybody in the queue into its request set, not only the first of each entry. That first process may be served with
+another entry, and then the next one becomes a captain.
 """
 
 from __future__ import annotations

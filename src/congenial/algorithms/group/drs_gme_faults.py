@@ -1,29 +1,29 @@
-"""DRS_GME with faults: what is lost is sent again, and session numbers tell the copies apart.
+"""DRS_GME with faults: lost messages are sent again, and session numbers tell copies apart.
 
-Who waits too long for its request (T1, `patience`) sends a GEN_TOKEN to all. Whoever has the token takes that for a
-request. Who has passed it on since the sender last began a session sends it again, to the same process: one of these
-was the last to pass it on, and if its token was lost it is there again. A captain that waits too long for its followers
-(T2, `reply`) asks those that have not completed (IS_COMPLETE). That may bring a lost START: who still waits with that
-request enters; who is not inside with it (any more) answers COMPLETE.
+A process that waits too long for its request (T1, `patience`) sends a GEN_TOKEN to all others. The holder of the token
+treats that as a request. A process that has passed the token on since the sender last began a session sends it again,
+to the same process. One of these was the last to pass it on, so a lost token is replaced. A captain that waits too long
+for its followers (T2, `reply`) asks those that have not completed (IS_COMPLETE). That replaces a lost START: a process
+that still waits with that request enters. A process that is not inside with it answers COMPLETE.
 
-Swaroop & Singh 2007, sections IV and VI, and events 7 to 10 of the appendix. What was wrong there (errata):
+Swaroop & Singh 2007, sections IV and VI, and events 7 to 10 of the appendix. What was wrong there (see the errata):
 
-- A token is sent with the number of the session that it will begin, one that nobody has used, and is accepted only by
-  who has begun none as high. So a copy never is a second token, however wrong the time-outs. As printed its number is
-  compared with that of the token passed on last, not with that of the one at hand, and a holder accepts a copy of its
-  own token: its followers are forgotten.
-- The token is made again if session < old_token.session says the proof, if <= says the pseudocode. As tokens are
-  numbered there, < does not suffice: the token that the first holder passed on is never made again. As they are
-  numbered here it does, and fewer copies are made. Who has never passed the token on has no queue to take the new
-  captain from.
+- A token is sent with the number of the session that it will begin, which nobody has used. Only a process that has
+  begun no session as high accepts it. So a copy is never a second token, however wrong the timeouts. As printed its
+  number is compared with that of the token passed on last, not with that of the current one, and a holder accepts a
+  copy of its own token: its followers are forgotten.
+- The token is made again if session < old_token.session according to the proof, if <= according to the pseudocode. As
+  tokens are numbered there, < does not suffice: the token that the first holder passed on is never made again. As they
+  are numbered here it does, and fewer copies are made. A process that has never passed the token on has no queue from
+  which to take the new captain.
 - T_req is no bound on the wait for a token that is not lost. That costs messages only, since copies do no harm.
-- IS_COMPLETE names the request. Who waits for the same group with a later request would else enter with that, while it
-  is queued, or under way to the captain, and be served with it once more.
+- IS_COMPLETE names the request. Otherwise a process that waits for the same group with a later request would enter with
+  that one, while it is queued or in transit to the captain, and would be served with it once more.
 
-*Crashes*: a process that comes back has what it had saved: its number, the token if it has it (so that a crash alone
-never loses it) and the one that it passed on last. Its own request is over, be it queued or not. If the token comes for
-that one, it begins the session as a captain outside. What it has heard, and its request set, it does not save; it asks
-everybody then. All is saved before messages leave.
+*Crashes*: a process that recovers has what it had saved: its number, the token if it has it (so that a crash alone
+never loses it) and the one that it passed on last. Its own request is over, whether it was queued or not. If the token
+comes for that request, the process begins the session as a captain that is not inside. It does not save what it has
+heard, nor its request set; after a crash it asks all others. All is saved before messages leave.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from mypy_extensions import mypyc_attr
 
 from congenial.algorithms.group import drs_gme
 from congenial.algorithms.group.drs_gme import NONE, Complete, DrsGme, Start, Token
-from congenial.algorithms.token.aged_token import build_time
 from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import INSIDE, WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Option, Spec
+from congenial.parts.options import build_time
 from congenial.parts.peers import Peers
 
 SPEC = replace(
@@ -52,9 +52,9 @@ SPEC = replace(
     faults="crashes with recovery, loss, duplicates, partitions",
     options=(
         Option("patience", "1000n", "time to wait before the token is made again (T1)", build_time),
-        Option("reply", "1000", "time to wait for followers before they are asked (T2)", build_time),
+        Option("reply", "1000", "time to wait for followers before asking them (T2)", build_time),
     ),
-    flaws=("while a captain, a follower or the last that had the token is down, the others may have to wait for it",),
+    flaws=("while a captain, a follower or the last holder of the token is down, the others may have to wait for it",),
 )
 
 T1: Final = 1
@@ -70,12 +70,12 @@ class GenToken(Message):
 
 @dataclass(frozen=True)
 class IsComplete(Start):
-    """Have you left? And if you have not entered with that request: enter."""
+    """Have you left? If you have not entered with that request yet: enter."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class DrsGmeFaults(DrsGme):
-    """`patience` should be above the time in which everybody can have been a captain, `reply` above that of a stay."""
+    """`patience` should exceed the time in which every process can be captain once, `reply` that of a stay."""
 
     spec: ClassVar[Spec] = SPEC
     messages: ClassVar[Messages] = (*DrsGme.messages, GenToken, IsComplete)
@@ -88,7 +88,7 @@ class DrsGmeFaults(DrsGme):
         self.patience = patience
         self.reply = reply
         self.passed: Token | None = None  # the token that I passed on last                  old_token_i
-        self.successor = NONE  # and to whom
+        self.successor = NONE  # and its receiver
 
     def on_recover(self, out: Out) -> None:
         self.peers = Peers(self.n, not self.holding)
@@ -121,7 +121,7 @@ class DrsGmeFaults(DrsGme):
         else:
             super().receive(src, msg, out)
 
-    # -- who asks, enters and leaves -----------------------------------------------------------------------
+    # -- asking, entering and leaving ----------------------------------------------------------------------
 
     def _ask(self, out: Out) -> None:
         out.save()
@@ -144,10 +144,10 @@ class DrsGmeFaults(DrsGme):
         if self.passed is not None and self.passed.session > session:
             out.send(self.successor, self.passed)
 
-    # -- who has the token ---------------------------------------------------------------------------------
+    # -- the holder of the token ---------------------------------------------------------------------------
 
     def _on_token(self, src: int, token: Token, out: Out) -> None:
-        if token.session > self.session:  # if not, it is a copy
+        if token.session > self.session:  # otherwise it is a copy
             self._hold(token, out)
 
     def _hold(self, token: Token, out: Out) -> None:

@@ -1,23 +1,24 @@
 """Maekawa_M: ask a quorum whose members lock themselves for several requests at once, if these are for one group.
 
 As in Maekawa's algorithm a process enters when all members of its quorum are locked for it, members serve requests by
-age, and locks are taken back (INQUIRE, RELINQUISH) from those who have lost somewhere (FAILED). Quorums of different
-groups meet, so what a common member keeps apart stays apart. What is new: the oldest request that a member knows,
-locked or waiting, decides which group it is for, and it locks itself for everybody who asks for that group. So all who
-ask for one group get in together, whatever the quorums. The price is paid when the oldest request is for another
-group: all the locks must be asked back, up to b of them, where b processes use the member for one group. That makes
-O(qb) messages in the worst case, with surficial quorums of degree d O(qn/d).
+age, and they take locks back (INQUIRE, RELINQUISH) from processes that have lost somewhere (FAILED). Quorums of
+different groups meet, and their common member keeps the groups apart. What is new: the oldest request that a member
+knows, locked or waiting, decides its group, and the member locks itself for all requests for that group. So all that
+ask for one group enter together, whatever the quorums. The price is paid when the oldest request is for another group:
+all the locks must be asked back, up to b of them, where b processes use the member for one group. That makes O(qb)
+messages in the worst case, with surficial quorums of degree d O(qn/d).
 
-Joung 2003, as described in Atreya, Mittal & Peri 2007, sections I, III-B and VII; the text of the original was not at
-hand. As there, a member can be locked for n requests. Ours are: the rule of the oldest (nobody starves, since no more
-are let in past a request when it has become the oldest), and that, as in our Maekawa, whoever is overtaken in the queue
-is told that it has lost. Groups beyond the number the quorums are made for share a quorum (see
+Joung 2003, as described in Atreya, Mittal & Peri 2007, sections I, III-B and VII; the original was not available. As
+there, a member can be locked for n requests. Ours are two things. The oldest request decides; so nobody starves, since
+no more are admitted ahead of a request once it is the oldest. And, as in our Maekawa, a request that is overtaken in
+the queue is told that it has lost. Groups beyond the number the quorums are made for share a quorum (see
 `parts/quorums/surficial.py`). Channels must be FIFO. Added: fences. Members remember the largest they were told of, and
-the largest of another group; one more than the largest of all other groups is the same for all who are in together.
+the largest of another group. One more than the largest of all other groups is the same for all that are inside
+together.
 
-Cost: REQUEST, LOCKED and RELEASE for every other member, at most one FAILED, and INQUIRE, RELINQUISH and LOCKED again
-for every lock asked back: at most b when a request arrives, and b when the oldest one leaves. A session begins two hops
-after the last has ended (RELEASE, LOCKED), or four, where locks have to be asked back first.
+Cost: REQUEST, LOCKED and RELEASE for every other member, at most one FAILED, and INQUIRE, RELINQUISH and a second
+LOCKED for every lock asked back: at most b when a request arrives, and b when the oldest one leaves. A session begins
+two hops after the last has ended (RELEASE, LOCKED), or four, where locks have to be asked back first.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ from congenial.kernel.node import WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Option, Spec
-from congenial.parts.loopback import Loopback
+from congenial.parts.loopback import QueuedLoopback
 from congenial.parts.quorums.surficial import Surficial, build_surficial
 from congenial.problems.group import GROUP
 
 GROUPS = Option(
     "groups",
     "2",
-    "how many groups the quorums are made for (the simulator's --groups); further ones share a quorum",
+    "how many groups the quorums are made for (usually those of the workload); further ones share a quorum",
     build_surficial,
     choices=("3", "8"),
 )
@@ -92,7 +93,7 @@ class Release(Message):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Latest:
-    """The largest fence a member has been told of, and the largest of any other group than that one's."""
+    """The largest fence a member has been told of, and the largest of any other group."""
 
     def __init__(self) -> None:
         self.fence = 0
@@ -114,7 +115,7 @@ class Latest:
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class SharedLocks(Loopback):
+class SharedLocks(QueuedLoopback):
     """The algorithm over any quorums; `_quorum_of` says which."""
 
     messages: ClassVar[Messages] = (Request, Locked, Failed, Inquire, Relinquish, Release)
@@ -122,17 +123,17 @@ class SharedLocks(Loopback):
     def __init__(self, me: int, n: int) -> None:
         super().__init__(me, n)
         self.highest = 0  # number seen in any request
-        # as one who asks
+        # in the role of a requester
         self.quorum: tuple[int, ...] = ()
         self.group = 0
         self.fence = 0
         self.locks: list[int] = []  # members locked for me
         self.lost: list[int] = []  # members at which an older request for another group comes first
-        self.inquiries: list[int] = []  # members that want their lock back, and do not know yet if I can give it
-        # as a member of quorums
-        self.held = 0  # the group I am locked for,
-        self.holders: list[tuple[int, int]] = []  # the requests: (number, process)
-        self.inquired: set[int] = set()  # and the processes I have asked for my lock back
+        self.inquiries: list[int] = []  # members that want their lock back and have no answer yet
+        # in the role of a quorum member
+        self.held = 0  # the group I am locked for
+        self.holders: list[tuple[int, int]] = []  # the requests I am locked for: (number, process)
+        self.inquired: set[int] = set()  # the holders that I have asked for my lock back
         self.queue: list[tuple[int, int, int]] = []  # requests that wait: (number, process, group), oldest first
         self.told: set[int] = set()  # processes in the queue that know that they have lost
         self.latest = Latest()
@@ -140,7 +141,7 @@ class SharedLocks(Loopback):
     def _quorum_of(self, group: int) -> tuple[int, ...]:
         raise NotImplementedError
 
-    # -- one who asks ----------------------------------------------------------------------------------
+    # -- the requester ---------------------------------------------------------------------------------
 
     def request(self, groups: Groups, out: Out) -> None:
         self.wait()
@@ -169,13 +170,13 @@ class SharedLocks(Loopback):
         self._give_back(out)
 
     def _on_inquire(self, member: int, out: Out) -> None:
-        if self.phase == WAITING and member in self.locks:  # else my RELEASE is on its way
+        if self.phase == WAITING and member in self.locks:  # otherwise my RELEASE is in transit
             self.inquiries.append(member)
             if self.lost:
                 self._give_back(out)
 
     def _give_back(self, out: Out) -> None:
-        """Having lost somewhere, give up the locks that others want; each is then one more place where I lost."""
+        """Having lost somewhere, return the locks that are asked for; then I have lost there as well."""
         for member in self.inquiries:
             self.locks.remove(member)
             self.lost.append(member)
@@ -204,7 +205,7 @@ class SharedLocks(Loopback):
         self._serve(out)
 
     def _unlock(self, process: int) -> int:
-        """Take my lock back from a process; the number of its request."""
+        """Take my lock back from a process; return the number of its request."""
         self.inquired.discard(process)
         for place, (number, holder) in enumerate(self.holders):
             if holder == process:
@@ -213,7 +214,7 @@ class SharedLocks(Loopback):
         raise AssertionError("`receive` has looked")
 
     def _serve(self, out: Out) -> None:
-        """The oldest request of all, locked or waiting, decides which group I am for."""
+        """The oldest request of all, locked or waiting, decides for which group I lock myself."""
         if not self.queue:
             return
         oldest = self.queue[0]
@@ -242,7 +243,7 @@ class SharedLocks(Loopback):
                 self._tell(process, Inquire(), out)
 
     def _tell_losers(self, out: Out) -> None:
-        """Whoever waits has lost if anyone older, inside or in the queue, is for another group."""
+        """A waiting request has lost if an older one, locked or waiting, is for another group."""
         first = self.queue[0]
         oldest_lock = min(self.holders)
         mixed = False  # has the queue had two groups so far?

@@ -1,15 +1,15 @@
 """Maekawa_S: lock the members of a quorum one after the other, all processes in the same order.
 
-Whoever waits for a member holds only locks of members that come before it, so no circle of processes can wait for each
-other: no lock is ever taken back, and a request costs REQUEST, LOCKED and RELEASE per member, however many compete. The
-price is time: 2q hops to get in instead of 2, and when a session ends the next one may still have most of its locks
-to get. Members lock themselves for several requests of one group, as in Maekawa_M.
+A process that waits for a member holds only locks of members that come before it, so there is no cycle of waiting
+processes. No lock is ever taken back, and a request costs REQUEST, LOCKED and RELEASE per member, however many compete.
+The price is time: 2q hops to enter instead of 2, and when a session ends the next one may still need most of its locks.
+Members lock themselves for several requests of one group, as in Maekawa_M.
 
 Joung 2003, as described in Atreya, Mittal & Peri 2007, section I ("deadlocks are avoided by locking quorum nodes in
-some fixed order"); the text of the original was not at hand. The order is that of the processes' numbers. Ours is how
-members queue: first come, first served, but a member that gets free locks itself for everybody in its queue who wants
-the same group as the first; later ones of that group wait behind the others, so nobody starves. A process's own lock is
-taken without messages. Fences and groups beyond the planned ones are as in our Maekawa_M.
+some fixed order"); the original was not available. The order is that of the processes' numbers. The queueing of members
+is ours: first come, first served, but a member that becomes free locks itself for all requests in its queue that are
+for the same group as the first. Later ones of that group wait behind the others, so nobody starves. A process takes its
+own lock without messages. Fences and groups beyond the planned ones are as in our Maekawa_M.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from congenial.kernel.node import WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Spec
-from congenial.parts.loopback import Loopback
+from congenial.parts.loopback import QueuedLoopback
 from congenial.parts.quorums.surficial import Surficial
 from congenial.problems.group import GROUP
 
@@ -60,25 +60,25 @@ class Release(Message):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class MaekawaS(Loopback):
+class MaekawaS(QueuedLoopback):
     spec: ClassVar[Spec] = SPEC
     messages: ClassVar[Messages] = (Request, Locked, Release)
 
     def __init__(self, me: int, n: int, groups: Surficial) -> None:
         super().__init__(me, n)
         self.quorums = groups
-        # as one who asks
+        # in the role of a requester
         self.quorum: tuple[int, ...] = ()  # in the order of numbers
         self.group = 0
         self.fence = 0
         self.locks = 0  # how many members are locked for me: the first ones
-        # as a member of quorums
+        # in the role of a quorum member
         self.held = 0  # the group I am locked for
         self.holders: list[int] = []
-        self.queue: list[tuple[int, int]] = []  # who waits, for which group, in the order of arrival
+        self.queue: list[tuple[int, int]] = []  # waiting processes and their groups, in the order of arrival
         self.latest = Latest()
 
-    # -- one who asks ----------------------------------------------------------------------------------
+    # -- the requester ---------------------------------------------------------------------------------
 
     def request(self, groups: Groups, out: Out) -> None:
         self.wait()
@@ -121,7 +121,7 @@ class MaekawaS(Loopback):
             self._serve(out)
 
     def _serve(self, out: Out) -> None:
-        """Lock for the first in the queue, and for all others there who want the same."""
+        """Lock for the first in the queue, and for all others there that want the same group."""
         self.held = self.queue[0][1]
         fence = self.latest.of_others(self.held)
         for process, group in self.queue:

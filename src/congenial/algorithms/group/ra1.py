@@ -1,13 +1,13 @@
-"""RA1: Ricart and Agrawala's algorithm, in which processes that ask for one group do not stand in each other's way.
+"""RA1: Ricart and Agrawala's algorithm, in which requests for the same group do not wait for each other.
 
 A process that wants to enter numbers its request one higher than any number it has seen and sends it to all others. A
-process that is asked agrees at once, unless it wants or has another group and its own request is older: then it agrees
+process that is asked agrees at once, unless it wants or has another group and its own request is older. Then it agrees
 when it leaves. So of two requests for different groups the younger waits for the older, and two for the same group do
-not wait for each other. Groups take turns strictly by the age of requests, so under load few are ever in together.
+not wait for each other. Groups take turns strictly by the age of requests, so under load few are ever inside together.
 
 Joung 2002, as described in Mittal & Mohan 2007, section 1.1; nothing is changed that we know of. Added: the fence. It
-is the age of the youngest request for another group that is older than mine: that one is over, I have agreed to it, so
-I know it, and those who are in together know the same one.
+is the age of the youngest request for another group that is older than mine. That one is over and I have agreed to it,
+so I know it. Processes that are inside together know the same one.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class RA1(Node):
     def __init__(self, me: int, n: int) -> None:
         super().__init__(me, n)
         self.number = 0  # of my latest request
-        self.group = 0  # and what it asks for
+        self.group = 0  # and its group
         self.highest = 0  # number seen in any request
         self.missing = 0  # replies I still wait for
         self.deferred = [False] * n  # do I owe a reply?

@@ -1,18 +1,18 @@
-"""RA2: Ricart and Agrawala's algorithm with leaders, who bring in everybody that waits for their group.
+"""RA2: Ricart and Agrawala's algorithm with leaders, which invite all that wait for their group.
 
-Requests are made, and agreed to, as in RA1. A process that everyone has agreed to enters as a leader, and as long as it
-is inside it invites all who ask for its group; who is invited enters at once, as a follower, older requests for other
-groups notwithstanding. Those must then wait for the followers too: every reply names the followers that its sender has
-invited and does not know to have left, and a follower that leaves tells everyone. That RELEASE also stands for the
-replies it owes. A request that is over is stale: it is neither answered nor invited. Who leads cannot see by itself
-which requests for its group other leaders have served, so replies carry a vector that says, of every process, up to
+Requests are made, and agreed to, as in RA1. A process to which everyone has agreed enters as a leader. While it is
+inside it invites all that ask for its group. An invited process enters at once, as a follower, even if older requests
+for other groups wait. Those must then wait for the followers too: every reply names the followers that its sender has
+invited and does not know to have left, and a follower that leaves tells all others. That RELEASE also counts as the
+replies it owes. A request that is over is stale: it is neither answered nor invited. A leader cannot see by itself
+which requests for its group other leaders have served. So replies carry a vector that says, for every process, up to
 which number its requests are over, as far as the sender knew when it was last inside.
 
-Joung 2002, rebuilt from the description in Mittal & Mohan 2007, sections 1.1 and 4.3; the text of the original was not
-at hand. Ours are the use of RELEASE as a reply and of INVITE as the leader's reply, and that only replies carry the
-vector. The count comes out as published: a leader costs at most 2(n-1) messages and n-1 invitations, a follower
-2(n-1) and n-1 releases. Added: sessions are numbered, for the fence. A leader has had a reply from every leader of the
-session before, so all leaders of a session come to the same number.
+Joung 2002, rebuilt from the description in Mittal & Mohan 2007, sections 1.1 and 4.3; the original was not available.
+Ours are the use of RELEASE as a reply and of INVITE as the leader's reply, and that only replies carry the vector. The
+count comes out as published: a leader costs at most 2(n-1) messages and n-1 invitations, a follower 2(n-1) and n-1
+releases. Added: sessions are numbered, for the fence. A leader has had a reply from every leader of the session before,
+so all leaders of a session compute the same number.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Reply(Message):
     over: tuple[int, ...]  # and those of all, by its vector
     session: int  # the latest session known to the sender
     group: int  # and its group
-    followers: tuple[int, ...]  # whom the sender has invited to it, and
+    followers: tuple[int, ...]  # processes that the sender has invited to it, and
     invited: tuple[int, ...]  # the numbers of their requests
 
 
@@ -93,14 +93,14 @@ class RA2(Node):
     def __init__(self, me: int, n: int, vectors: bool = True) -> None:
         super().__init__(me, n)
         self.number = 0  # of my latest request
-        self.group = 0  # and what it asks for
+        self.group = 0  # and its group
         self.highest = 0  # number seen in any request
         self.missing = 0  # replies I still wait for
         self.awaited: dict[int, int] = {}  # followers of other groups I wait for, and the numbers of their requests
         self.leading = False  # am I inside as a leader?
         self.session = 0  # the latest session I know of
         self.current = NO_GROUP  # and its group
-        self.followers: dict[int, int] = {}  # whom I have invited to it and not heard from
+        self.followers: dict[int, int] = {}  # processes that I have invited to it and that have not left yet
         self.requested = [0] * n  # the latest request known of each process
         self.wanted = [0] * n  # and its group
         self.deferred = [False] * n  # do I owe it a reply?
@@ -144,7 +144,7 @@ class RA2(Node):
         elif isinstance(msg, Reply):
             self._on_reply(src, msg, out)
         elif isinstance(msg, Invite):
-            if self.phase == WAITING and msg.number == self.number:  # else I have been in already
+            if self.phase == WAITING and msg.number == self.number:  # otherwise I have been inside already
                 self._learn_session(msg.session, self.group)
                 self._enter(out)
         else:
@@ -153,7 +153,7 @@ class RA2(Node):
     def _on_request(self, src: int, number: int, group: int, out: Out) -> None:
         self.highest = max(self.highest, number)
         if number <= self.over.values[src]:
-            return  # stale: it was a follower's, who has left
+            return  # stale: it was that of a follower that has left
         self._learn_over(src, number - 1)
         self.requested[src] = number
         self.wanted[src] = group
@@ -179,7 +179,7 @@ class RA2(Node):
             self.awaited[follower] = number
 
     def _count(self, agreed: int, out: Out) -> None:
-        """One more has agreed, if it is to the request I wait with."""
+        """Count one more agreement, if it is to the request I wait with."""
         if self.phase == WAITING:
             if agreed == self.number:
                 self.missing -= 1

@@ -1,18 +1,19 @@
-"""Surrogate: leaders know which requests are over, and invite nobody in vain.
+"""Surrogate: leaders know which requests are over, and send no stale invitations.
 
-The second stage with one thing added. Members remember the last request of every process that they know to be over,
-from RELEASED and CANCEL, and tell with every LOCKED what they have not told that process before. Any two quorums have a
-member in common; so a new leader has been locked by a member of every earlier leader's quorum, which was released by
-all who were inside, and knows of all of them. It leaves them out of its invitations, and the only messages of which
+One thing is added to the second stage. Members remember the last request of every process that they know to be over,
+from RELEASED and CANCEL. With every LOCKED they tell the process what they have not told it before. Any two quorums
+have a member in common. So a new leader has been locked by a member of every earlier leader's quorum, which was
+released by all that were inside, and knows of all of them. It does not invite them, and the only messages of which
 there could be too many are gone: O(q), with two hops from one session to the next.
 
 Atreya, Mittal & Peri 2007, section IV-C and figures 1, 2. A process keeps two lists: one as a member, which it tells,
-one as a leader, which it uses. The paper does not say so, but if a member passed on what it has only been told, every
-request would come to be known to all n processes, not just to the O(q) members that theorem 12 counts with when it
-bounds messages by O(b) integers, amortised. Channels must be FIFO for lists to be sent piece by piece. A CANCEL from
-the process that a member is locked for frees it, "like a RELEASED message carrying a weight of 1".
+and one as a leader, which it uses. The paper does not say so. But if a member passed on what it has only been told,
+every request would become known to all n processes, not just to the O(q) members that theorem 12 assumes when it bounds
+messages by O(b) integers, amortised. Channels must be FIFO for lists to be sent piece by piece. A CANCEL from the
+process that a member is locked for frees it, "like a RELEASED message carrying a weight of 1".
 
-Cost: at most REQUEST, LOCKED, INQUIRE, RELINQUISH, LOCKED again, CANCEL and RELEASED for every member, and one INVITE.
+Cost: at most REQUEST, LOCKED, INQUIRE, RELINQUISH, a second LOCKED, CANCEL and RELEASED for every member, and one
+INVITE.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from congenial.algorithms.group.surrogate_quorum import Asked
 from congenial.kernel.message import Messages
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Law, Spec
-from congenial.parts.news import Items, News
 from congenial.parts.quorums.information import Information
 from congenial.parts.quorums.system import Quorums
+from congenial.parts.updates import Items, Updates
 
 SPEC = replace(
     surrogate_b.SPEC,
@@ -54,15 +55,15 @@ class Surrogate(SurrogateB):
 
     def __init__(self, me: int, n: int, quorums: Quorums | Information) -> None:
         super().__init__(me, n, quorums)
-        self.over: dict[int, int] = {}  # as one who asks: each process's last request known to be over     staleList
-        self.news = News()  # the same as a member, and who has been told what                              staleList
+        self.over: dict[int, int] = {}  # as a requester: each process's last request known to be over      staleList
+        self.news = Updates()  # the same as a member, with what each process was told                 staleList
 
     # -- leaders and followers -------------------------------------------------------------------------
 
     def _on_locked(self, member: int, msg: surrogate_quorum.Locked, out: Out) -> None:
         if not isinstance(msg, Locked):
             raise self.unexpected(member, msg)
-        for process, number in msg.over:  # even if the LOCKED is stale: they will not be told again
+        for process, number in msg.over:  # even if the LOCKED is stale: this is told only once
             self._learn_over(process, number)
         super()._on_locked(member, msg, out)
 

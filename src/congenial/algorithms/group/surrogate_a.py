@@ -1,16 +1,16 @@
 """Surrogate, first stage: a leader keeps its quorum locked until all its followers have told it that they left.
 
 Leaders and followers are as in `surrogate_quorum`. A follower that leaves sends LEAVE to its leader. When the leader
-has left itself and has heard from all, it releases its quorum. In between it may think, or ask for its next session. A
-process that is invited with a request that is over answers with LEAVE at once. From the last one's leaving to the next
-leader's entry there are three hops: LEAVE, RELEASED, LOCKED.
+has left itself and has heard from all followers, it releases its quorum. Meanwhile it may be idle, or ask for its next
+session. A process that is invited for a request that is over answers with LEAVE at once. From the time the last process
+leaves to the next leader's entry there are three hops: LEAVE, RELEASED, LOCKED.
 
-Atreya, Mittal & Peri 2007, section IV-A. Who asks for the group inside after the leader's locks were given waits for
-another session: the algorithm lacks concurrent entry, as the paper says (section VIII-A).
+Atreya, Mittal & Peri 2007, section IV-A. A process that asks for the current group after the leader got its locks waits
+for another session: the algorithm lacks concurrent entry, as the paper says (section VIII-A).
 
 Cost, for every member: REQUEST and LOCKED; FAILED, or else INQUIRE, RELINQUISH and a second LOCKED; RELEASED or CANCEL.
-A follower adds INVITE and LEAVE. So may every member, once for a request, if it puts the request on a list while its
-CANCEL is under way.
+A follower adds INVITE and LEAVE. Every member may add them once per request, if it lists the request while its CANCEL
+is in transit.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class SurrogateA(SurrogateQuorum):
         self._release_if_all_left(out)
 
     def _release_if_all_left(self, out: Out) -> None:
-        """While I hold my quorum nobody else can lead: if I am inside, it is as the leader."""
+        """While I hold my quorum no other process can lead: if I am inside, then as the leader."""
         if self.followers == 0 and self.phase != INSIDE:
             released = Released(self.led, self.fence)
             self.led = 0
@@ -97,7 +97,7 @@ class SurrogateA(SurrogateQuorum):
         super()._lock(request, out)
 
     def _on_released(self, msg: Released, out: Out) -> None:
-        """Whoever I had named to the leader has been inside by now."""
+        """The processes that I had named to the leader have been inside by now."""
         self.fence = max(self.fence, msg.fence)
         for number, process, _ in self.named:
             self._forget(process, number)

@@ -1,13 +1,13 @@
 """Surrogate, second stage: followers release their leader's quorum themselves, each its share.
 
-A leader enters with weight one. With every invitation it gives half of what it has left; whoever leaves, leader or
-follower, sends its weight to the leader's quorum, and a member is free when it has gathered one. Nobody is waited for
-on the way: two hops, RELEASED and LOCKED, from the last one's leaving to the next leader's entry. The price are stale
+A leader enters with weight one. With every invitation it gives away half of what it has left. A process that leaves,
+leader or follower, sends its weight to the leader's quorum, and a member is free when it has gathered one. So there are
+two hops, RELEASED and LOCKED, from the time the last process leaves to the next leader's entry. The price is stale
 invitations. The weight in one must be sent back to a whole quorum, and there may be one from each member of another:
 O(q^2) messages.
 
 Atreya, Mittal & Peri 2007, section IV-B; weights as in Huang 1989, exact (`parts.weights`). A RELEASED also says which
-request of its sender it ends, and whose lock it is about.
+request of its sender it ends, and to which leader the lock belongs.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class SurrogateB(SurrogateQuorum):
     def __init__(self, me: int, n: int, quorums: Quorums | Information) -> None:
         super().__init__(me, n, quorums)
         self.weight = NOTHING  # my share, while I am inside
-        self.gathered = NOTHING  # as a member: what has come back of the weight that my lock stands for
+        self.gathered = NOTHING  # as a member: the weight that has come back for my lock
 
     # -- leaders and followers -------------------------------------------------------------------------
 

@@ -1,18 +1,18 @@
 """Surrogate with concurrent entry: leaders go on inviting as long as nobody asks for another group.
 
-A member that is locked and gets a request for the same group forwards it to the process it is locked for, unless it
-knows of a request for another group; of such a request it tells that process, too (STEPDOWN, or with LOCKED). A leader
-invites whom it is told of until it learns of a rival, a request for another group that is not over. So a late request
-gets in after three hops: REQUEST, FORWARD, INVITE. A leader without followers releases its quorum when it leaves. One
-with followers keeps what is left of its weight, and its quorum, even when all are gone: it invites from outside until
-it has to step down.
+A member that is locked and receives a request for the same group forwards it to the process it is locked for, unless it
+knows of a request for another group. It tells that process of such a request as well (STEPDOWN, or with LOCKED). A
+leader invites the processes it is told of until it learns of a rival, a request for another group that is not over. So
+a late request is admitted after three hops: REQUEST, FORWARD, INVITE. A leader without followers releases its quorum
+when it leaves. One with followers keeps what is left of its weight, and its quorum, even when all have left: it invites
+from outside until it has to step down.
 
-Atreya, Mittal & Peri 2007, section VIII-A. The paper does not say what becomes of a leader's weight when it leaves and
-may still invite; that it keeps it is what gives a meaning to the paper's condition (2), "its weight is one". A leader
-invites itself, too, if it comes back. A LOCKED names all rivals, not one: that one might be over, and another not.
+Atreya, Mittal & Peri 2007, section VIII-A. The paper does not say what happens to a leader's weight when it leaves and
+may still invite. That it keeps it gives a meaning to the paper's condition (2), "its weight is one". A leader also
+invites itself, if it comes back. A LOCKED names all rivals, not one, since that one might be over, and another not.
 Changed: when the last rival in its queue is cancelled, a member forwards the requests that it had held back because of
 it. As published it forwards "never for an old request", and such a request can wait for ever at a member whose leader
-has left, and whom nobody asks to step down.
+has left and is never asked to step down.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import INSIDE
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Law, Spec
-from congenial.parts.news import Items
 from congenial.parts.quorums.system import Quorums
+from congenial.parts.updates import Items
 from congenial.parts.weights import NOTHING, ONE, half
 
 SPEC = replace(
@@ -58,7 +58,7 @@ class Forward(Message):
 @dataclass(frozen=True)
 class StepDown(Message):
     number: int  # of the request that the lock was given to
-    process: int  # who asks for another group
+    process: int  # the process that asks for another group
     rival: int  # and the number of its request
 
 
@@ -69,14 +69,14 @@ class SurrogateConcurrent(Surrogate):
 
     def __init__(self, me: int, n: int, quorums: Quorums) -> None:
         super().__init__(me, n, quorums)
-        # as one who asks
-        self.forwarded: set[Asked] = set()  # requests for my group, to be invited if I come to lead
+        # in the role of a requester
+        self.forwarded: set[Asked] = set()  # requests for my group, to be invited if I become the leader
         self.rivals: set[tuple[int, int]] = set()  # requests for other groups: process and number
-        # as a leader, be it inside or not
+        # as a leader, inside or not
         self.led = 0  # the number of the request with which I hold my quorum, or 0
-        self.kept = NOTHING  # what is left of the weight that I came to lead with
+        self.kept = NOTHING  # what is left of my weight as a leader
         self.open = False  # no rival is known: I may invite
-        # as a member
+        # in the role of a quorum member
         self.held_back: list[Asked] = []  # requests that are not forwarded because of a rival
 
     # -- leaders ---------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ class SurrogateConcurrent(Surrogate):
         super()._enter(out)
 
     def _invite(self, request: Asked, out: Out) -> None:
-        """It counts as over from now on, so that it is not invited twice."""
+        """The request counts as over from now on, so that it is not invited twice."""
         self.over[request[1]] = request[0]
         self.kept = half(self.kept)
         self._tell(request[1], Invite(request[0], self.group, self.fence, self.kept), out)
@@ -138,7 +138,7 @@ class SurrogateConcurrent(Surrogate):
         self._tell_all(self.quorum, released, out)
 
     def _is_inside_as_leader(self) -> bool:
-        """Not so if I have left and come back at my own invitation, with another request."""
+        """False if I have left and come back at my own invitation, with another request."""
         return self.phase == INSIDE and self.number == self.led
 
     # -- a member of quorums ---------------------------------------------------------------------------
@@ -147,7 +147,7 @@ class SurrogateConcurrent(Surrogate):
         holder = self.locked_for
         super()._on_request(src, msg, out)
         request: Asked = (msg.number, src, msg.groups)
-        if holder is None or self.locked_for != holder:  # with LOCKED goes all there is to know
+        if holder is None or self.locked_for != holder:  # LOCKED says all there is to know
             return
         if not self._are_compatible(holder[2], msg.groups):
             self._tell(holder[1], StepDown(holder[0], src, msg.number), out)

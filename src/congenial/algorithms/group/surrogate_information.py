@@ -1,17 +1,18 @@
-"""Surrogate over information structures: whom to ask, and whom to lock, is a parameter.
+"""Surrogate over information structures: which processes to ask, and which to lock, is a parameter.
 
-Sanders' generalised algorithm (`sanders`) tells apart the request set of a process, whose permission it needs to enter,
-and its inform set, a part of it, that stays locked until it has left. Everybody else in the request set gives its
-permission and forgets it. With leaders and followers on top that is a generalised algorithm for groups: permissions
-bring compatible requests and the news of what is over, a leader invites, and whoever leaves sends its weight to the
-leader's inform set. With quorums for both sets it is Surrogate itself. A new leader has been told of all who were
-inside before: any two processes lock a common member, or each asks the other, which knows of its own followers.
+Sanders' generalised algorithm (`sanders`) distinguishes the request set of a process, whose permission it needs to
+enter, and its inform set, a part of it, which stays locked until the process has left. The others in the request set
+give their permission and forget it. With leaders and followers on top that is a generalised algorithm for groups:
+permissions bring compatible requests and the news of what is over, a leader invites, and a process that leaves sends
+its weight to the leader's inform set. With quorums for both sets it is Surrogate itself. A new leader has been told of
+all that were inside before: any two processes lock a common member, or each asks the other, which knows of its own
+followers.
 
 Atreya, Mittal & Peri 2007, section VIII-C; the structures are those of `parts.quorums.information`. GRANT is called
-LOCKED here, also if it is given by one that is not locked by it.
+LOCKED here, even if it is given by a process that is not locked by it.
 
 Cost, for every other process in the request set: REQUEST and LOCKED; FAILED, or else INQUIRE, RELINQUISH and a second
-LOCKED; for a follower CANCEL. For everyone in the leader's inform set RELEASED; and one INVITE.
+LOCKED; for a follower CANCEL. For every process in the leader's inform set RELEASED; and one INVITE.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class SurrogateInformation(Surrogate):
             self._tell(request[1], self._locked(request), out)
 
     def _free(self, out: Out) -> None:
-        """Those to be forgotten get their permission one after the other, up to the first that locks me."""
+        """Give permissions that lock nothing one after the other, up to the first that locks me."""
         super()._free(out)
         while self.locked_for is None and self.queue:
             self._lock(self.queue.pop(0), out)

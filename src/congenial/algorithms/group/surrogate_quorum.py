@@ -1,17 +1,18 @@
-"""What all forms of Surrogate have in common: who has locked a quorum lets others in on the strength of it.
+"""What all forms of Surrogate share: a process that has locked a quorum admits others with its locks.
 
 A process asks its quorum as in Maekawa's algorithm: members lock themselves for one request at a time, oldest first,
-and FAILED, INQUIRE and RELINQUISH keep that from ending in a deadlock. New is what a lock brings with it: the requests
-that wait at the member and are compatible with the one it is locked for. A process that has all its locks enters as a
-leader and invites those it has been told of; who is invited enters at once, as a follower, and cancels its own request.
-So there is one lock per member however many are inside, and the leader's quorum is the followers' as well: their
-surrogate. It must stay locked until all of them have left. How it comes to know that is where the forms differ.
+and FAILED, INQUIRE and RELINQUISH prevent deadlocks. New is that a lock brings with it the requests that wait at the
+member and are compatible with the one it is locked for. A process that has all its locks enters as a leader and invites
+the processes it has been told of. An invited process enters at once, as a follower, and cancels its own request. So
+there is one lock per member however many are inside, and the leader's quorum serves the followers as well: it is their
+surrogate. It must stay locked until all of them have left. The forms differ in how it learns that.
 
 Atreya, Mittal & Peri 2007, sections III-B and IV-A. Every message carries the number of the request it is about, so
-that messages about a request that is over, its process having been let in by somebody else, are told apart: stale ones.
-As in our `maekawa`, a request that led a member's queue and is overtaken there is told that it has lost. Changed: with
-a lock that is given back the process forgets what came with it (it will be told anew); else a leader could invite by
-lists that are long out of date. Added: fences; a session's travels with INVITE and back with what releases the locks.
+that stale messages are recognised: those about a request that is over, because its process was admitted by another
+leader. As in our `maekawa`, a request that led a member's queue and is overtaken there is told that it has lost.
+Changed: a process that gives a lock back forgets what came with it (it will be told again). Otherwise a leader could
+invite by lists that are long out of date. Added: fences; a session's fence travels with INVITE, and back with what
+releases the locks.
 """
 
 from __future__ import annotations
@@ -23,17 +24,18 @@ from typing import ClassVar, TypeAlias
 from mypy_extensions import mypyc_attr
 
 from congenial.kernel.message import Message, Messages
-from congenial.kernel.node import WAITING, Node
+from congenial.kernel.node import WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Option, Spec
+from congenial.parts.loopback import Loopback
 from congenial.parts.quorums.constructions import CONSTRUCTIONS, build_quorums
 from congenial.parts.quorums.information import Information
 from congenial.parts.quorums.system import Quorums
 from congenial.problems.group import GROUP
 
 Asked: TypeAlias = tuple[int, int, Groups]
-"""A request: its number, who asks, and for what. Of two the smaller is the older."""
+"""A request: its number, its process, and its groups. Of two the smaller is the older."""
 
 SPEC = Spec(
     name="surrogate-quorum",
@@ -93,7 +95,7 @@ class Cancel(Message):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class SurrogateQuorum(Node):
+class SurrogateQuorum(Loopback):
     messages: ClassVar[Messages] = (Request, Locked, Failed, Inquire, Relinquish, Cancel)
 
     def __init__(self, me: int, n: int, quorums: Quorums | Information) -> None:
@@ -102,25 +104,25 @@ class SurrogateQuorum(Node):
             self.quorum = quorums.of(me)
             self.quorums = quorums.sets  # everybody's
         else:
-            self.quorum = quorums.asks(me)  # those whose locks I need
-            self.quorums = quorums.inform_sets  # those who get locked, for everybody
+            self.quorum = quorums.asks(me)  # the processes whose locks I need
+            self.quorums = quorums.inform_sets  # the processes that get locked, for everybody
         self.highest = 0  # number seen in any request
         self.fence = 0  # the largest seen
-        # as one who asks
+        # in the role of a requester
         self.number = 0  # of my latest request
-        self.groups: Groups = ()  # and what it asks for
+        self.groups: Groups = ()  # and its groups
         self.locks: dict[int, Locked] = {}  # members locked for me, with what they told me
         self.lost: list[int] = []  # members at which an older request comes first
-        self.inquiries: list[int] = []  # members that want their lock back, and do not know yet if I can give it
-        # as one who is inside
-        self.leader = me  # who let me in
-        self.group = 0  # what for
-        # as a member of quorums
+        self.inquiries: list[int] = []  # members that want their lock back and have no answer yet
+        # while I am inside
+        self.leader = me  # the process that admitted me
+        self.group = 0  # the group I am inside for
+        # in the role of a quorum member
         self.locked_for: Asked | None = None
         self.queue: list[Asked] = []  # the requests that wait for my lock, oldest first
         self.inquired = False  # I have asked for my lock back
 
-    # -- one who asks ----------------------------------------------------------------------------------
+    # -- the requester ---------------------------------------------------------------------------------
 
     def request(self, groups: Groups, out: Out) -> None:
         self.wait()
@@ -135,7 +137,7 @@ class SurrogateQuorum(Node):
 
     def _on_locked(self, member: int, msg: Locked, out: Out) -> None:
         self.fence = max(self.fence, msg.fence)
-        if not self._waits_with(msg.number):  # stale: my CANCEL is on its way
+        if not self._waits_with(msg.number):  # stale: my CANCEL is in transit
             return
         self.locks[member] = msg
         if member in self.lost:
@@ -149,13 +151,13 @@ class SurrogateQuorum(Node):
             self._give_back(out)
 
     def _on_inquire(self, member: int, number: int, out: Out) -> None:
-        if self._waits_with(number) and member in self.locks:  # else what unlocks it is on its way
+        if self._waits_with(number) and member in self.locks:  # otherwise the message that unlocks it is in transit
             self.inquiries.append(member)
             if self.lost:
                 self._give_back(out)
 
     def _give_back(self, out: Out) -> None:
-        """Having lost somewhere, give up the locks that others want; each is then one more place where I lost."""
+        """Having lost somewhere, return the locks that are asked for; then I have lost there as well."""
         wanted = self.inquiries
         self.inquiries = []
         for member in wanted:
@@ -202,11 +204,11 @@ class SurrogateQuorum(Node):
         raise NotImplementedError
 
     def _on_stale_invite(self, src: int, msg: Invite, out: Out) -> None:
-        """I have been invited with a request that is over."""
+        """I have been invited for a request that is over."""
         raise NotImplementedError
 
     def _leave_forum(self, out: Out) -> None:
-        """See to it that the leader's quorum gets unlocked."""
+        """Make sure that the leader's quorum gets unlocked."""
         raise NotImplementedError
 
     # -- what is asked for -----------------------------------------------------------------------------
@@ -236,7 +238,7 @@ class SurrogateQuorum(Node):
         elif not self.inquired:
             self.inquired = True
             self._tell(holder[1], Inquire(holder[0]), out)
-        elif first is not None and first < holder:  # it had not lost so far; now it has
+        elif first is not None and first < holder:  # until now it had not lost
             self._tell(first[1], Failed(first[0]), out)
 
     def _on_relinquish(self, out: Out) -> None:
@@ -265,7 +267,7 @@ class SurrogateQuorum(Node):
         self._tell(request[1], self._locked(request), out)
 
     def _locked(self, request: Asked) -> Locked:
-        """What to tell a process that I lock myself for."""
+        """The message to a process that I lock myself for."""
         return Locked(request[0], self.fence, self._compatible(request))
 
     def _compatible(self, request: Asked) -> tuple[Asked, ...]:
@@ -273,15 +275,8 @@ class SurrogateQuorum(Node):
 
     # -- messages --------------------------------------------------------------------------------------
 
-    def _tell(self, dst: int, msg: Message, out: Out) -> None:
-        """Send a message, or hand it over if it is for this very process."""
-        if dst == self.me:
-            self.receive(dst, msg, out)
-        else:
-            out.send(dst, msg)
-
     def _tell_all(self, members: tuple[int, ...], msg: Message, out: Out) -> None:
-        """Myself last: what comes of it must not overtake this message on its way to the others."""
+        """Tell myself last: what follows from it must not overtake this message on its way to the others."""
         for member in members:
             if member != self.me:
                 out.send(member, msg)

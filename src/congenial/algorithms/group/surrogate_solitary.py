@@ -1,15 +1,16 @@
-"""Surrogate over Ricart and Agrawala's structure, where everybody informs itself alone: one hop between sessions.
+"""Surrogate over Ricart and Agrawala's structure, where each process informs itself alone: one hop between sessions.
 
-Everybody is asked, and nobody locked but the one who asks, by its own request. In `surrogate-information` a leader then
-stays locked until the shares of its followers have come to it, and only then agrees to other requests: two hops. Here
-it agrees as soon as it has left itself, and names its followers that it does not know to have left. Whoever is agreed
-to waits for these as well; and a follower that leaves tells everybody. So the last message before the next session is
-one that the last to leave has sent, be it a leader's LOCKED or a follower's RELEASED.
+All processes are asked, and none is locked but the one that asks, by its own request. In `surrogate-information` a
+leader then stays locked until the weights of its followers have come back, and only then agrees to other requests: two
+hops. Here it agrees as soon as it has left itself, and names its followers that it does not know to have left. A
+process that is agreed to waits for these as well, and a follower that leaves tells all others. So the last message
+before the next session comes from the last process that leaves: a leader's LOCKED or a follower's RELEASED.
 
 Atreya, Mittal & Peri 2007, section VIII-C.1: a node "resumes sending GRANT messages as soon as it has received a
-RELEASED message from itself". The paper does not say how one who waits knows for whom; that followers are named by
-those who invited them is as in RA2. Whose request is over need not have left: that is so as soon as it is invited.
-Weights are not needed, and not looked at. To tell everybody costs O(n) messages, as asking everybody does.
+RELEASED message from itself". The paper does not say how a waiting process knows for which others to wait; as in RA2,
+followers are named by the processes that invited them. A process whose request is over need not have left: the request
+is over as soon as it is invited. Weights are not needed, and are ignored. Telling all others costs O(n) messages, as
+asking them does.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message, Messages
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Law, Option, Spec
-from congenial.parts.news import Items
 from congenial.parts.quorums.information import Information, build_information
+from congenial.parts.updates import Items
 
 
 def build_solitary(text: str, n: int) -> Information:
     structure = build_information(text, n)
     if len(structure.solitary) < n:
-        raise ConfigError(f"structure {text}: not everybody informs itself alone; use --set structure=ricart-agrawala")
+        raise ConfigError(f"structure {text}: not every process informs itself alone; use ricart-agrawala")
     return structure
 
 
@@ -49,7 +50,7 @@ SPEC = replace(
         Option(
             "structure",
             "ricart-agrawala",
-            "one in which everybody informs itself alone",
+            "a structure in which every process informs itself alone",
             build_solitary,
             choices=("ricart-agrawala",),
         ),
@@ -69,9 +70,9 @@ class SurrogateSolitary(SurrogateInformation):
 
     def __init__(self, me: int, n: int, structure: Information) -> None:
         super().__init__(me, n, structure)
-        self.followers: dict[int, int] = {}  # mine, that I do not know to have left, and the numbers of their requests
-        self.awaited: dict[int, int] = {}  # others', that must have left before I can lead
-        self.left: dict[int, int] = {}  # the last request of each with which it was a follower, and has left
+        self.followers: dict[int, int] = {}  # mine that I do not know to have left, with the numbers of their requests
+        self.awaited: dict[int, int] = {}  # followers of others that must leave before I can lead
+        self.left: dict[int, int] = {}  # the last request with which each was a follower and has left
 
     # -- leaders and followers -------------------------------------------------------------------------
 

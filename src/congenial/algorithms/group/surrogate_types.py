@@ -1,12 +1,12 @@
 """Surrogate with type sets: a request names several groups, and any one of them will do.
 
 Two requests are compatible if they have a group in common. A process that has all its locks knows of requests that are
-compatible with its own, but perhaps not with each other. It settles on the group, of those it asked for, that most of
-them would be content with, and invites those; the others wait on.
+compatible with its own, but perhaps not with each other. Of the groups it asked for it chooses the one that suits most
+of them, and invites those; the others continue to wait.
 
-Atreya, Mittal & Peri 2007, section VIII-B ("unnecessary blocking freedom", after Manabe & Park). If more than one would
-please equally many, the first one named wins. Requests carry their groups wherever they go, and messages are larger by
-the number of groups in a request. Built on the plain Surrogate, as in the paper: without concurrent entry.
+Atreya, Mittal & Peri 2007, section VIII-B ("unnecessary blocking freedom", after Manabe & Park). If several groups suit
+equally many, the first one named wins. Requests carry their groups wherever they go, and messages are larger by the
+number of groups in a request. It is built on the plain Surrogate, as in the paper: without concurrent entry.
 """
 
 from __future__ import annotations

@@ -1,18 +1,19 @@
-"""TokenGME: Suzuki and Kasami's token, with secondary tokens so that a whole group gets in.
+"""TokenGME: Suzuki and Kasami's token, with secondary tokens that admit a whole group.
 
-There is one primary token, and as many secondary ones as needed. Each is good for one group and belongs to one
-session; who holds one may enter for that group. Requests are numbered and sent to all. The holder of the primary token
-hands secondary ones to all who ask for its group and queues all others. When it is not using the token and somebody is
-queued it begins a new session: it selects a group, sends the primary token to one who waits for that group and
-secondary ones to the rest of them. A holder of a secondary token keeps it, and enters without a message, until it knows
-of a request for another group; then, as soon as it is not using it, it gives it back by a RELEASE to all. The tokens of
-a session become safe to use when those of the session before have been given back: each says how many to wait for.
+There is one primary token, and as many secondary ones as needed. Each belongs to one group and one session, and its
+holder may enter for that group. Requests are numbered and sent to all. The holder of the primary token sends secondary
+tokens to all that ask for its group, and queues all other requests. When it is not using the token and the queue is not
+empty it begins a new session: it selects a group, sends the primary token to a process that waits for that group, and
+secondary ones to the others that do. A holder of a secondary token keeps it, and enters without a message, until it
+knows of a request for another group. Then, as soon as it is not using the token, it gives it back by a RELEASE to all.
+The tokens of a session become safe to use when those of the session before have been given back: each says how many to
+wait for.
 
-Mittal & Mohan 2007, section 3; rebuilt from sections 3.2 and 3.3, the figures with the formal text being lost. Decided
-by us: the first token is of no group and of session 0; an idle primary holder that wants another group begins the
-session itself; of those selected the longest waiting gets the primary token. The queue tells its next holder of
-requests it has not had yet. A token that is known to be safe says that there is nothing to wait for, which stands for
-the paper's `safe`. The fence is the session's number.
+Mittal & Mohan 2007, section 3; rebuilt from sections 3.2 and 3.3, since the figures with the formal text are lost. Our
+decisions: the first token is of no group and of session 0; an idle primary holder that wants another group begins the
+session itself; of those selected, the process that has waited longest gets the primary token. The queue tells its next
+holder of requests that have not reached it yet. A token that is known to be safe says that there is nothing to wait
+for, which replaces the paper's `safe`. The fence is the session's number.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class Release(Message):
 
 @dataclass(frozen=True)
 class Secondary(Message):
-    """A token to enter with."""
+    """A token that allows to enter."""
 
     session: int
     group: int
@@ -83,7 +84,7 @@ class Secondary(Message):
 
 @dataclass(frozen=True)
 class Primary(Message):
-    """The token to enter with, to issue secondary ones and to begin the next session."""
+    """The token that allows to enter, to issue secondary ones and to begin the next session."""
 
     session: int
     group: int
@@ -91,7 +92,7 @@ class Primary(Message):
     issued: int  # secondary tokens of this session                                   noOfTokensIssued
     fulfilled: tuple[int, ...]
     queue: tuple[int, ...]
-    wanted: tuple[Groups, ...] = field(metadata={"type": tuple[Groups, ...]})  # what those in the queue want
+    wanted: tuple[Groups, ...] = field(metadata={"type": tuple[Groups, ...]})  # the groups of those in the queue
     ages: tuple[int, ...]  # sessions begun since each was queued
 
 
@@ -107,7 +108,7 @@ class TokenGME(Node):
         self.selection = selection
         self.requested = [0] * n  # number of the latest request known of each        request[j].number
         self.wanted: list[Groups] = [()] * n  # and what it asks for                  request[j].type
-        self.latest = 0  # the latest session of which I have had releases            session
+        self.latest = 0  # the latest session of which I have received releases       session
         self.releases = 0  # and how many                                             noOfReleaseMessages
         # my token
         self.holding = PRIMARY if me == 0 else NONE
@@ -162,7 +163,7 @@ class TokenGME(Node):
             raise self.unexpected(src, msg)
 
     def _on_request(self, src: int, msg: Request, out: Out) -> None:
-        if msg.number <= self.requested[src]:  # overtaken, or known from the token's queue
+        if msg.number <= self.requested[src]:  # an old request, or one known from the token's queue
             return
         self.requested[src] = msg.number
         self.wanted[src] = msg.groups
@@ -231,14 +232,14 @@ class TokenGME(Node):
         return False
 
     def _enter_if_safe(self, out: Out) -> None:
-        """Condition (2) of section 3.2: all of the previous session gave back, or somebody knew that they had."""
+        """Condition (2) of section 3.2: all tokens of the previous session are back, as far as is known."""
         all_back = self.latest == self.session - 1 and self.releases == self.awaited
         if self.awaited == 0 or all_back or self.latest >= self.session:
             self.awaited = 0
             self.enter(out, self.session, self.group)
 
     def _give_back(self, out: Out) -> None:
-        """Release a secondary token; my own release counts for me as for everyone."""
+        """Release a secondary token; I count my own release, as all others do."""
         session = self.session
         self._forget_token()
         out.broadcast(Release(session))

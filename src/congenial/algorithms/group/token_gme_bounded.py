@@ -1,18 +1,18 @@
 """TokenGME with bounded numbers: requests and sessions are counted up to L, and then again from 1.
 
 A process whose request L has been fulfilled asks all others to count its requests anew, and makes no further request
-before all have agreed. Each agrees when it has had all L requests, so that none is still under way. Sessions are
-started anew by the holder of the primary token, before the session that would be L+1: it tells all how many secondary
-tokens were ever issued, and begins session 1 when all have had that many releases.
+before all have agreed. Each agrees when it has received all L requests, so that none is still in transit. Sessions are
+counted anew by the holder of the primary token, before the session that would be L+1: it tells all others how many
+secondary tokens were ever issued, and begins session 1 when all have received that many releases.
 
-Mittal & Mohan 2007, section 5.2, where L is called smax and must be at least 2. Two things had to be changed. The paper
-compares a request's number to the number fulfilled in the token "assuming that smax < 1"; but a late request 1 of the
-same round then passes for a new one, and a secondary token that was issued two requests of a process ago does not see
-that its request 1 is new: the first sends a token to one who has not asked, the second is a deadlock. So tokens also
-say in which of two alternating rounds of a process its fulfilled request was made. And while sessions are being reset
-nothing may be issued, so the token is of no group meanwhile. That a process gets only one secondary token in a session,
-which the paper leaves to the reader, is ensured by the primary token's list of who had one: others wait for the next
-session. A bounded number cannot be a fence, so none is given.
+Mittal & Mohan 2007, section 5.2, where L is called smax and must be at least 2. Two things had to be changed. First,
+the paper compares a request's number to the number fulfilled in the token "assuming that smax < 1". But then a late
+request 1 of the same round is taken for a new one, and a token is sent to a process that has not asked. And a secondary
+token that was issued two requests of a process ago does not recognise that its request 1 is new: a deadlock. So tokens
+also say in which of two alternating rounds of a process its fulfilled request was made. Second, nothing may be issued
+while sessions are being reset, so the token is of no group meanwhile. The paper leaves to the reader that a process
+gets only one secondary token in a session: here the primary token lists the processes that had one, and others wait for
+the next session. A bounded number cannot be a fence, so none is given.
 """
 
 from __future__ import annotations
@@ -24,22 +24,16 @@ from mypy_extensions import mypyc_attr
 
 from congenial.algorithms.group import token_gme
 from congenial.algorithms.group.token_gme import NO_GROUP, Primary, Release, Request, Secondary, TokenGME
-from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import IDLE
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Option, Spec
+from congenial.parts.options import whole_number
 
 
 def build_limit(text: str, n: int) -> int:
-    try:
-        limit = int(text)
-    except ValueError:
-        raise ConfigError(f"limit must be a whole number, not {text!r}") from None
-    if limit < 2:
-        raise ConfigError(f"the limit of the numbers must be at least 2, not {limit}")
-    return limit
+    return whole_number(text, "limit", 2)
 
 
 SPEC = replace(
@@ -71,7 +65,7 @@ class RequestsReset(Message):
 class ResetSessions(Message):
     """Count sessions anew."""
 
-    tokens: int  # secondary ones issued in all of them                          totalNoOfTokensIssued
+    tokens: int  # secondary tokens issued in all sessions                       totalNoOfTokensIssued
 
 
 @dataclass(frozen=True)
@@ -87,7 +81,7 @@ class BoundedSecondary(Secondary):
 @dataclass(frozen=True)
 class BoundedPrimary(Primary):
     rounds: tuple[int, ...]
-    members: tuple[int, ...]  # who had a secondary token in this session
+    members: tuple[int, ...]  # processes that had a secondary token in this session
     tokens: int  # issued since sessions were last reset
 
 
@@ -109,14 +103,14 @@ class TokenGMEBounded(TokenGME):
         super().__init__(me, n, selection)
         self.limit = limit  #                                                         smax
         # requests
-        self.rounds = [0] * n  # the present round of each process, 0 or 1
-        self.received = [0] * n  # requests had from each in its present round
-        self.resetting = [False] * n  # does it want to begin the next?
+        self.rounds = [0] * n  # the current round of each process, 0 or 1
+        self.received = [0] * n  # requests received from each in its current round
+        self.resetting = [False] * n  # does it want to begin the next round?
         self.disagreeing = 0  # processes that have not agreed to my next round
-        self.postponed: Groups = ()  # what I will ask for once they have
+        self.postponed: Groups = ()  # what I will ask for when they have agreed
         # sessions
-        self.returned = 0  # releases had since the last reset
-        self.reset_by = -1  # who wants to reset sessions
+        self.returned = 0  # releases received since the last reset
+        self.reset_by = -1  # the process that wants to reset sessions
         self.expected = 0  # and after how many releases
         # my token
         self.fulfilled_rounds = [0] * n if me == 0 else []  # the round of each fulfilled request
@@ -176,7 +170,7 @@ class TokenGMEBounded(TokenGME):
             out.send(process, RequestsReset())
 
     def _is_pending(self, process: int) -> bool:
-        if self.rounds[process] != self.fulfilled_rounds[process]:  # then mine is the later one
+        if self.rounds[process] != self.fulfilled_rounds[process]:  # then my round is the later one
             return self.requested[process] > 0
         return super()._is_pending(process)
 

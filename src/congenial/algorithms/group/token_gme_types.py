@@ -1,11 +1,12 @@
 """TokenGME with type sets: a request names several groups, and any one of them will do.
 
 Such a request is compatible with a session of any of its groups, and counts in the selection for each of them. The
-holder of the primary token admits a compatible request to the present session only while its queue is empty: behind a
-queued conflict everybody waits for the next session.
+holder of the primary token admits a compatible request to the current session only while its queue is empty: behind a
+queued conflict all wait for the next session.
 
-Mittal & Mohan 2007, section 5.1. The paper says "unless there is a conflicting request in the queue"; with whoever
-waits behind a conflict also in the queue, and all that fit a new session taken out when it begins, that is the same.
+Mittal & Mohan 2007, section 5.1. The paper says "unless there is a conflicting request in the queue". A request that
+waits behind a conflict is in the queue as well, and all that fit a new session are removed when it begins; so that is
+the same.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Toyomura, Kamei and Kakugawa's algorithm: Maekawa_M over an ordinary coterie.
 
-Any two quorums meet, also those of one group. So the number of groups need not be known, and groups may come and go;
-that locks are shared lets in everybody who asks for one group, as before. A member is asked by b processes, in a grid
-2 sqrt(n) - 1, and an older request may have to take that many locks back: O(qb), at most O(nq) messages.
+Any two quorums meet, also those of one group. So the number of groups need not be known, and groups may come and go. As
+locks are shared, all that ask for one group still enter together. A member is asked by b processes, in a grid 2 sqrt(n)
+- 1, and an older request may have to take that many locks back: O(qb), at most O(nq) messages.
 
 Toyomura, Kamei & Kakugawa 2003, as described in Atreya, Mittal & Peri 2007, section I ("similar to Maekawa_M", with "a
-traditional quorum system"), which is all we had: the locking is that of our Maekawa_M.
+traditional quorum system"). We had no other source: the locking is that of our Maekawa_M.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Algorithms that let k processes be inside together."""
+"""Algorithms that allow k processes inside together."""

@@ -1,25 +1,23 @@
 """Kakugawa, Fujita, Yamashita and Ae's algorithm: Maekawa's, over a k-coterie.
 
-A process asks the members of a quorum, each of which locks itself for one request at a time, oldest first. Of the
-quorums of a k-coterie at most k have no member in common, so at most k processes have the locks of a whole quorum;
-and as long as fewer have, there is a quorum none of whose members is locked for them. But a process cannot know
-which: so when a member of its quorum says that others come first (FAILED), it turns to a quorum without such members,
-and asks there, too, without taking back what it has asked. With the locks of any whole quorum it enters, and releases
-the rest.
+A process asks the members of a quorum, each of which locks itself for one request at a time, oldest first. At most k
+quorums of a k-coterie are pairwise disjoint, so at most k processes have the locks of a whole quorum. As long as fewer
+have, there is a quorum none of whose members is locked for them. But a process cannot know which. So when a member of
+its quorum says that others come first (FAILED), the process turns to a quorum without such members and asks there as
+well, without withdrawing its earlier requests. With the locks of any whole quorum it enters, and releases the rest.
 
-A member that is locked for a younger request asks for its lock back (INQUIRE). Who is not inside yet gives it back at
-once (RELINQUISH), as the survey has it: the oldest request is never asked, so there is no deadlock.
+A member that is locked for a younger request asks for its lock back (INQUIRE). A process that is not inside yet returns
+it at once (RELINQUISH), as in the survey: the oldest request is never asked, so there is no deadlock.
 
-Kakugawa et al. 1994; Velazquez 1993, section 6. The survey asks one quorum only, "an appropriate one"; then two who
-choose quorums with a common member keep each other out though fewer than k are inside. Added: who is inside answers
-an INQUIRE, too (KEPT), so that the member can tell the older request, which has nothing to hope for there, to look
-elsewhere. Channels must be FIFO. A process's own lock is taken without messages. There is no fence: disjoint quorums
-share nothing.
+Kakugawa et al. 1994; Velazquez 1993, section 6. The survey asks one quorum only, "an appropriate one". Then two
+processes that choose quorums with a common member keep each other out although fewer than k are inside. Added: a
+process that is inside answers an INQUIRE as well (KEPT), so that the member can tell the older request, which cannot
+succeed there, to look elsewhere. Channels must be FIFO. A process takes its own lock without messages. There is no
+fence: disjoint quorums share nothing.
 
-Cost: REQUEST, LOCKED and RELEASE for every other member: 3(s-1) to 3s alone, for quorums of size s. A request that
-finds a member locked costs a FAILED more; or an INQUIRE and a RELINQUISH, and the LOCKED to be sent again; or
-INQUIRE, KEPT and FAILED. So at most 6 per member asked, of which there may be n-1: the survey's "3s to 5s" is no
-bound.
+Cost: REQUEST, LOCKED and RELEASE for every other member: 3(s-1) to 3s without contention, for quorums of size s. A
+request that finds a member locked costs a FAILED more; or an INQUIRE, a RELINQUISH and a second LOCKED; or INQUIRE,
+KEPT and FAILED. So at most 6 per member asked, of which there may be n-1: the survey's "3s to 5s" is no bound.
 """
 
 from __future__ import annotations
@@ -30,10 +28,11 @@ from typing import ClassVar
 from mypy_extensions import mypyc_attr
 
 from congenial.kernel.message import Message, Messages
-from congenial.kernel.node import INSIDE, WAITING, Node
+from congenial.kernel.node import INSIDE, WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Option, Spec
+from congenial.parts.loopback import Loopback
 from congenial.parts.quorums.kcoteries import KCOTERIES, KCoterie, KCoterieName
 from congenial.problems.kmutex import K_OPTION, KMUTEX
 
@@ -62,7 +61,7 @@ class Request(Message):
 
 @dataclass(frozen=True)
 class Locked(Message):
-    number: int  # of the request, here and below: what has been released may be answered still
+    number: int  # of the request, here and below: answers may arrive after its release
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ class Release(Message):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Kakugawa(Node):
+class Kakugawa(Loopback):
     spec: ClassVar[Spec] = SPEC
     messages: ClassVar[Messages] = (Request, Locked, Failed, Inquire, Relinquish, Kept, Release)
 
@@ -100,21 +99,21 @@ class Kakugawa(Node):
         self.quorums = coterie.quorums
         self.home = coterie.home[me]  # the quorum to try first
         self.highest = 0  # number seen in any request
-        # as one who asks
+        # in the role of a requester
         self.number = 0  # of my latest request
         self.asked: set[int] = set()  # members that have my request
         self.locks: set[int] = set()  # members locked for me
-        self.lost: set[int] = set()  # members at which others come first
+        self.lost: set[int] = set()  # members at which older requests come first
         self.tried: list[int] = []  # quorums asked in full
-        self.hope = -1  # the one of them in which I have not lost, if there is one
-        # as a member of quorums
+        self.hope = -1  # the one in which I have not lost, or -1
+        # in the role of a quorum member
         self.locked_for: tuple[int, int] | None = None  # the request I am locked for: (number, process)
         self.queue: list[tuple[int, int]] = []  # the requests that wait for my lock, oldest first
         self.inquired = False  # I have asked for my lock back
-        self.kept = False  # and will not get it
-        self.hopes = -1  # the process, first in the queue, that has not been told that it has lost
+        self.kept = False  # the holder is inside and keeps it
+        self.hopes = -1  # the first process in the queue, if it has not been told that it has lost
 
-    # -- one who asks ----------------------------------------------------------------------------------
+    # -- the requester ---------------------------------------------------------------------------------
 
     def request(self, groups: Groups, out: Out) -> None:
         self.wait()
@@ -129,7 +128,7 @@ class Kakugawa(Node):
         self.locks = set()
 
     def _ask(self, index: int, out: Out) -> None:
-        """Set the hope on a quorum. My own answer comes at once, so I ask myself last."""
+        """Ask a quorum. My own answer comes at once, so I ask myself last."""
         self.hope = index
         self.tried.append(index)
         members = [member for member in self.quorums[index] if member not in self.asked and member != self.me]
@@ -167,7 +166,7 @@ class Kakugawa(Node):
 
     def _on_inquire(self, member: int, number: int, out: Out) -> None:
         if number != self.number or member not in self.locks:
-            return  # my RELEASE is on its way
+            return  # my RELEASE is in transit
         if self.phase == INSIDE:
             self._tell(member, Kept(), out)
         else:
@@ -179,7 +178,7 @@ class Kakugawa(Node):
         return self.locks.issuperset(self.quorums[index])
 
     def _enter_with(self, index: int, out: Out) -> None:
-        """With the locks of one quorum; the others get theirs back."""
+        """Enter with the locks of one quorum; the others get theirs back."""
         rest = sorted(self.asked.difference(self.quorums[index]))
         self.asked.difference_update(rest)
         self.locks.difference_update(rest)
@@ -256,13 +255,6 @@ class Kakugawa(Node):
 
     # -- messages --------------------------------------------------------------------------------------
 
-    def _tell(self, dst: int, msg: Message, out: Out) -> None:
-        """Send a message, or hand it over if it is for this very process."""
-        if dst == self.me:
-            self.receive(dst, msg, out)
-        else:
-            out.send(dst, msg)
-
     def receive(self, src: int, msg: Message, out: Out) -> None:
         if isinstance(msg, Request) and not self._knows(src):
             self._on_request(src, msg.number, out)
@@ -284,7 +276,7 @@ class Kakugawa(Node):
             raise self.unexpected(src, msg)
 
     def _awaits(self, member: int, number: int) -> bool:
-        """Is this about my present request? What I have released may have been answered before."""
+        """Is this about my current request? Answers may arrive after I have released a member."""
         return self.phase == WAITING and number == self.number and member in self.asked and member not in self.locks
 
     def _is_asked_back(self, src: int) -> bool:

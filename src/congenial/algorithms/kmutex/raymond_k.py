@@ -1,16 +1,17 @@
 """Raymond's algorithm for k entries: ask everyone, enter when all but k-1 have agreed.
 
-Requests are numbered and answered as in Ricart and Agrawala's algorithm: at once, unless one's own request is older or
-one is inside. But a process enters as soon as n-k others have agreed, for then at most k-1 can be inside. The answers
-that it did not wait for come late, while it is inside, or idle, or waiting again; so everyone counts the answers that
-each other process still owes it, and only who owes nothing has agreed to the latest request. A process that stays
-inside may come to owe several answers to one that comes and goes, and sends them as one REPLY with their number.
+Requests are numbered and answered as in Ricart and Agrawala's algorithm: at once, unless one is inside or one's own
+request is older. But a process enters as soon as n-k others have agreed, because then at most k-1 others can be inside.
+The answers that it did not wait for arrive later, while it is inside, or idle, or waiting again. So every process
+counts the answers that each other process still owes it, and only a process that owes nothing has agreed to the latest
+request. A process that stays inside may come to owe several answers to one that enters repeatedly. It sends them as one
+REPLY with their number.
 
-Raymond 1989; Velazquez 1993, section 6. Nothing is changed. There is no fence: requests are served by age, but of
-k that are inside together the oldest need not have entered first.
+Raymond 1989; Velazquez 1993, section 6. Nothing is changed. There is no fence: requests are served by age, but of k
+processes that are inside together the oldest need not have entered first.
 
-Cost: n-1 requests, and of the n-1 replies those that are sent together count as one; n-k of them must have come before
-the entry, and cannot have been for an earlier one. So an entry costs n-1 + n-k at least, 2(n-1) at most.
+Cost: n-1 requests, and n-1 replies, of which those that are sent together count as one. n-k of them must have arrived
+before the entry, and cannot have been for an earlier one. So an entry costs at least n-1 + n-k, at most 2(n-1).
 """
 
 from __future__ import annotations
@@ -58,11 +59,11 @@ class RaymondK(Node):
 
     def __init__(self, me: int, n: int, k: int) -> None:
         super().__init__(me, n)
-        self.needed = max(0, n - k)  # others that have to agree
+        self.needed = max(0, n - k)  # other processes that have to agree
         self.number = 0  # of my latest request
         self.highest = 0  # number seen in any request
-        self.agreed = 0  # others that owe me nothing
-        self.owed_to_me = [0] * n  # replies that I wait for, or did not wait for
+        self.agreed = 0  # other processes that owe me nothing
+        self.owed_to_me = [0] * n  # replies that I wait for, or entered without
         self.owed_by_me = [0] * n  # replies deferred
 
     def request(self, groups: Groups, out: Out) -> None:

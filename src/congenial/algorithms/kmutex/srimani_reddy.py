@@ -1,21 +1,21 @@
-"""Srimani and Reddy's algorithm: k tokens, each with its own view of who has been served.
+"""Srimani and Reddy's algorithm: k tokens, each with its own view of which requests have been served.
 
 It is Suzuki and Kasami's algorithm with k tokens. A process without a token numbers its request and sends it to all
-others; whoever has a token to spare sends it, and whoever leaves sends its token on to the head of that token's
+others. A process with a spare token sends it, and a process that leaves sends its token to the head of that token's
 queue. The k tokens travel apart, so none knows all that has been served, and a process may be sent several tokens for
-one request. The first lets it in; it sends the others on, or keeps them. A process with a token to spare enters
-without a message. To send few tokens in vain, every process remembers what any token has told it (PLN) and tells it
-to every token that it sends.
+one request. It enters with the first and sends the others on, or keeps them. A process with a spare token enters
+without a message. To send few tokens in vain, every process remembers what any token has told it (PLN) and tells it to
+every token that it sends.
 
-Srimani & Reddy 1992; Velazquez 1993, section 6. Changed: what a token says of served requests counts a request as
-served when a token is sent for it, or used for it, not only when its process leaves; for it will be served, and fewer
-tokens are sent in vain. The k tokens start at k different processes. Left out: the bound on numbers. There, rounds of
-L requests are kept apart by acknowledgements (the survey corrects the condition at their start, RN[i] = 2 for "RN[i]
-:= 1" in procedure P1); but a token that is under way for long knows nothing of several rounds, and the survey does
-not say how its numbers are then told from new ones. There is no fence: k tokens have no common count of entries.
+Srimani & Reddy 1992; Velazquez 1993, section 6. Changed: a token counts a request as served when a token is sent for
+it, or used for it, not only when its process leaves. It will be served, and fewer tokens are sent in vain. The k tokens
+start at k different processes. Left out: the bound on numbers. There, rounds of L requests are kept apart by
+acknowledgements (the survey corrects the condition at their start, RN[i] = 2 for "RN[i] := 1" in procedure P1). But a
+token that is in transit for long knows nothing of several rounds, and the survey does not say how its numbers are then
+told from new ones. There is no fence: k tokens have no common count of entries.
 
-Cost: n-1 requests, and no token comes twice for one request, so at most k: n+k-1, or 0 for one who has a token to
-spare.
+Cost: n-1 requests, and at most k tokens, since no token comes twice for one request: n+k-1, or 0 for a process with a
+spare token.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class SrimaniReddy(Node):
 
     def __init__(self, me: int, n: int, k: int) -> None:
         super().__init__(me, n)
-        self.tokens = min(k, n)  # that there are
-        self.spare = 1 if me < k else 0  # tokens that rest here
+        self.tokens = min(k, n)  # in the system
+        self.spare = 1 if me < k else 0  # unused tokens here
         self.requested = [0] * n  # latest request known of each process             RN
         self.served = [0] * n  # latest request that any token is known to serve     PLN, LN
         self.queue: list[int] = []  # of the token in use                            Q
@@ -107,7 +107,7 @@ class SrimaniReddy(Node):
             self._send_token([src], out)
 
     def _on_privilege(self, token: Privilege, out: Out) -> None:
-        for process in token.queue:  # its request may not have come here yet
+        for process in token.queue:  # its request may not have arrived here yet
             self.requested[process] = max(self.requested[process], token.served[process] + 1)
         for process in range(self.n):
             self.served[process] = max(self.served[process], token.served[process])
@@ -115,11 +115,11 @@ class SrimaniReddy(Node):
             self.served[self.me] = self.requested[self.me]
             self.queue = list(token.queue)
             self.enter(out)
-        else:  # another one has come before it
+        else:  # another token came first
             self._send_on(list(token.queue), out)
 
     def _send_on(self, queue: list[int], out: Out) -> None:
-        """Send a token to whoever is next: first those in its queue, then the others. If there is nobody, keep it."""
+        """Send a token to the next process: first those in its queue, then the others. If none waits, keep it."""
         waiting = [process for process in queue if self._is_outstanding(process)]
         queued = set(waiting)
         for process in range(self.n):
@@ -136,11 +136,11 @@ class SrimaniReddy(Node):
         out.send(dst, Privilege(tuple(queue[1:]), tuple(self.served)))
 
     def _is_outstanding(self, process: int) -> bool:
-        """Is a request known that no token is known to serve? It may be served all the same."""
+        """Is a request known that no token is known to serve? It may have been served nevertheless."""
         return self.requested[process] > self.served[process]
 
     def _may_come(self, token: Privilege) -> bool:
-        """I have asked at some time, and there are not more tokens here than there can be."""
+        """I have asked before, and there are not more tokens here than there can be."""
         here = self.spare + (1 if self.phase == INSIDE else 0)
         known = len(token.served) == self.n and (not token.queue or 0 <= min(token.queue) <= max(token.queue) < self.n)
         return known and self.requested[self.me] > 0 and here < self.tokens

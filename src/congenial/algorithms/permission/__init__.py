@@ -1,1 +1,1 @@
-"""Mutual exclusion by permission: who has everybody's, or a quorum's, may enter."""
+"""Mutual exclusion by permission: a process enters with the permission of all others, or of a quorum."""

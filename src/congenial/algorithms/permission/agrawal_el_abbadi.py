@@ -1,22 +1,23 @@
 """Agrawal and El Abbadi's algorithm: ask a path of a tree, and when a process fails, a path around it.
 
-The locking is Maekawa's: the members of a quorum each lock themselves for one request at a time, oldest first; one
-that is locked for a younger request asks for its lock back (INQUIRE), and whoever has lost somewhere (FAILED) gives it
-(YIELD). The quorums are those of a tree, log2(n) processes from the root to a leaf (`parts/quorums/tree.py`), and any
-two of them meet, whichever failures they were built around. So when a failure detector suspects a member, a process
-that waits withdraws its request and makes a new one, of another quorum; where there is none it waits until somebody is
-back.
+The locking is Maekawa's: the members of a quorum each lock themselves for one request at a time, oldest first. A member
+that is locked for a younger request asks for its lock back (INQUIRE), and a process that has lost somewhere (FAILED)
+returns it (YIELD). The quorums are those of a tree, log2(n) processes from the root to a leaf
+(`parts/quorums/tree.py`). Any two of them meet, whichever failures they were built around. So when a failure detector
+suspects a member, a process that waits withdraws its request and makes a new one, with another quorum. If there is none
+it waits until a process recovers.
 
-What a crash destroys is put right like this. A member saves for whom it is locked before it says so, and remembers it
-when it comes back. Whoever comes back tells all others (RECOVERED) and names the request it is locked for: its own old
-requests are forgotten; the one named is released, if it is over; who waits for this member asks anew. A process that
-crashes while it has locks would keep all others out: members free the lock of a process that they suspect. That is
-safe only if suspicions are right. With --set orphans=keep they wait for it to come back instead: then false suspicions
-do no harm, but a holder that has crashed for good does.
+Crashes are repaired as follows. A member saves the request it is locked for before it says so, and remembers it when it
+recovers. A process that recovers tells all others (RECOVERED) and names the request it is locked for: its own old
+requests are forgotten; the named request is released, if it is over; processes that wait for this member ask again. A
+process that crashes while it has locks would keep all others out, so members free the lock of a process that they
+suspect. That is safe only if suspicions are right. With the option orphans=keep they wait for it to recover instead:
+then false suspicions do no harm, but a holder that has crashed for good blocks all others.
 
-Agrawal & El Abbadi 1991, as described in Velazquez 1993, section 5; recovery is ours, as the survey is silent. FAILED
-is added, as in our Maekawa. All messages carry the number of a request, so that what is left of an old one is seen to
-be old. Channels must be FIFO. There are no fences: a holder that crashes takes the number of its entry with it.
+Agrawal & El Abbadi 1991, as described in Velazquez 1993, section 5. The recovery is ours, since the survey does not
+describe one. FAILED is added, as in our Maekawa. All messages carry the number of a request, so that messages of an old
+request are recognised. Channels must be FIFO. There are no fences: a holder that crashes takes the number of its entry
+with it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from congenial.kernel.node import INSIDE, WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Option, Spec
-from congenial.parts.loopback import Loopback
+from congenial.parts.loopback import QueuedLoopback
 from congenial.parts.quorums.tree import tree_quorum
 from congenial.problems.mutex import MUTEX
 
@@ -58,8 +59,8 @@ SPEC = Spec(
     sync_delay=Law("1", "2"),
     options=(Option("orphans", "free", "locks of a suspected process: free or keep", build_orphans, choices=ORPHANS),),
     flaws=(
-        "a false suspicion of the holder lets a second process in (orphans=free)",
-        "a holder that crashes keeps all others out until it returns (orphans=keep)",
+        "a false suspicion of the holder admits a second process (orphans=free)",
+        "a holder that crashes blocks all others until it recovers (orphans=keep)",
     ),
 )
 
@@ -98,14 +99,14 @@ class Release(Message):
 
 @dataclass(frozen=True)
 class Recovered(Message):
-    """I am back, and locked for this request (number 0: for none)."""
+    """I have recovered, and am locked for this request (number 0: for none)."""
 
     number: int
     process: int
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class AgrawalElAbbadi(Loopback):
+class AgrawalElAbbadi(QueuedLoopback):
     spec: ClassVar[Spec] = SPEC
     messages: ClassVar[Messages] = (Request, Locked, Failed, Inquire, Yield, Release, Recovered)
     durable: ClassVar[tuple[str, ...]] = ("highest", "locked_for")
@@ -115,19 +116,19 @@ class AgrawalElAbbadi(Loopback):
         self.frees = orphans
         self.highest = 0  # number seen in any request
         self.suspected: list[int] = []
-        # as one who asks
+        # in the role of a requester
         self.number = 0  # of my request
         self.quorum: tuple[int, ...] = ()  # empty while none can be formed
         self.locks: list[int] = []  # members locked for me
         self.lost: list[int] = []  # members at which an older request comes first
-        self.inquiries: list[int] = []  # members that want their lock back, and do not know yet if I can give it
-        # as a member of quorums
+        self.inquiries: list[int] = []  # members that want their lock back and have no answer yet
+        # in the role of a quorum member
         self.locked_for: tuple[int, int] | None = None  # the request I am locked for: (number, process)
         self.inquired = False  # I have asked for my lock back
         self.queue: list[tuple[int, int]] = []  # the requests that wait for my lock, oldest first
         self.told: set[int] = set()  # processes in the queue that know that they have lost
 
-    # -- one who asks ----------------------------------------------------------------------------------
+    # -- the requester ---------------------------------------------------------------------------------
 
     def request(self, groups: Groups, out: Out) -> None:
         self.wait()
@@ -143,7 +144,7 @@ class AgrawalElAbbadi(Loopback):
         self.quorum = tree_quorum(self.n, self.me, self.suspected)
         self.highest += 1
         self.number = self.highest
-        out.save()  # never to use the number again
+        out.save()  # so that the number is never used again
         for member in self.quorum:
             self._tell(member, Request(self.number), out)
 
@@ -177,7 +178,7 @@ class AgrawalElAbbadi(Loopback):
             self._give_back(out)
 
     def _give_back(self, out: Out) -> None:
-        """Having lost somewhere, give up the locks that others want; each is then one more place where I lost."""
+        """Having lost somewhere, return the locks that are asked for; then I have lost there as well."""
         for member in self.inquiries:
             self.locks.remove(member)
             self.lost.append(member)
@@ -188,7 +189,7 @@ class AgrawalElAbbadi(Loopback):
 
     def _on_request(self, src: int, number: int, out: Out) -> None:
         self.highest = max(self.highest, number)
-        self._forget(src, out)  # what is left of an older request, if its RELEASE was lost when I was down
+        self._forget(src, out)  # an older request, if its RELEASE was lost while I was down
         self.queue.append((number, src))
         self.queue.sort()
         self._serve(out)
@@ -223,7 +224,7 @@ class AgrawalElAbbadi(Loopback):
         out.save()
 
     def _serve(self, out: Out) -> None:
-        """Lock for the oldest request of a process that is not suspected; see to the others."""
+        """Lock for the oldest request of a process that is not suspected; tell the others where they stand."""
         waiting = [request for request in self.queue if request[1] not in self.suspected]
         if waiting and self.locked_for is None:
             oldest = waiting.pop(0)
@@ -281,7 +282,7 @@ class AgrawalElAbbadi(Loopback):
         elif isinstance(msg, Locked) and msg.number <= self.highest:
             if self._concerns(src, msg.number):
                 self._on_locked(src, out)
-            else:  # my RELEASE is on its way, or was lost when the member was down
+            else:  # my RELEASE is in transit, or was lost while the member was down
                 self._tell(src, Release(msg.number), out)
         elif isinstance(msg, Failed) and msg.number <= self.highest:
             if self._concerns(src, msg.number):
@@ -300,5 +301,5 @@ class AgrawalElAbbadi(Loopback):
             raise self.unexpected(src, msg)
 
     def _concerns(self, member: int, number: int) -> bool:
-        """Is this about the request I wait with, or left over from an old one?"""
+        """Is this about the request I wait with, and not about an old one?"""
         return self.phase == WAITING and number == self.number and member in self.quorum

@@ -1,16 +1,16 @@
-"""Carvalho and Roucairol's algorithm: a permission, once given, is good until its giver asks for it back.
+"""Carvalho and Roucairol's algorithm: a permission stays valid until its giver asks for it back.
 
 As in Ricart and Agrawala's algorithm a process needs the permission of all others, and of two requests the older one
-(by number, then id) goes first. But a permission is kept after use: only those are asked whose permission one does not
-have, and to ask somebody for its permission is at once to take one's own back from it. So who enters again and again
-while nobody else wants to sends nothing at all.
+(by number, then id) goes first. But a process keeps a permission after use. It asks only those whose permission it does
+not have, and asking another for its permission takes one's own back from it. So a process that enters repeatedly while
+nobody else wants to enter sends no messages.
 
-Carvalho & Roucairol 1983; Velazquez 1993, section 5. Nothing is changed. The case to look out for: a process waits, has
-the permission of i already, and an older request arrives from i, made in ignorance of its own. It gives i its
-permission, and has now lost that of i: so it has to ask i as well.
+Carvalho & Roucairol 1983; Velazquez 1993, section 5. Nothing is changed. One case needs care: a process waits, already
+has the permission of i, and an older request arrives from i, made in ignorance of its own. It gives i its permission,
+and thereby loses that of i. So it has to ask i as well.
 
-At the start nobody has anybody's permission. Numbers do not grow from entry to entry here: who has all permissions
-enters with a large number past a request with a small one that is still under way. So fences travel with the
+At the start nobody has any permission. Numbers do not grow from entry to entry here: a process with all permissions
+enters with a large number ahead of a request with a small one that is still in transit. So fences travel with the
 permissions.
 """
 
@@ -60,8 +60,8 @@ class CarvalhoRoucairol(Node):
         self.number = 0  # of my latest request
         self.highest = 0  # number seen in any request
         self.fence = 0  # the largest seen
-        self.agreed = [process == me for process in range(n)]  # whose permission I have       A_i
-        self.missing = n - 1  # how many I have not
+        self.agreed = [process == me for process in range(n)]  # do I have its permission?     A_i
+        self.missing = n - 1  # how many permissions I lack
         self.deferred = [False] * n  # do I owe a reply?
 
     def request(self, groups: Groups, out: Out) -> None:
@@ -110,7 +110,7 @@ class CarvalhoRoucairol(Node):
         return self.number < number or (self.number == number and self.me < src)
 
     def _agree(self, process: int, out: Out) -> None:
-        """Give my permission to a process, and with it up that of the process, if I have it."""
+        """Give my permission to a process, and lose its permission, if I have it."""
         if self.agreed[process]:
             self.agreed[process] = False
             self.missing += 1

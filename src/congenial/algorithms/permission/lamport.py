@@ -1,14 +1,15 @@
-"""Lamport's algorithm: everyone keeps the same queue of requests, ordered by logical time.
+"""Lamport's algorithm: every process keeps the same queue of requests, ordered by logical time.
 
-A process that wants to enter stamps its request with its clock and sends it to all others; everyone puts it into its
-queue and acknowledges it with a later time. Who has all acknowledgements has seen every request that is older than its
-own, since channels keep the order of messages: what was sent before an acknowledgement has arrived before it. So the
-process whose request comes first in its own queue may enter. When it leaves it tells all to strike its request out.
+A process that wants to enter stamps its request with its clock and sends it to all others. Each of them puts it into
+its queue and acknowledges it with a later time. Channels keep the order of messages: what was sent before an
+acknowledgement has arrived before it. So a process that has all acknowledgements has seen every request that is older
+than its own. It may enter when its request comes first in its own queue. When it leaves it tells all others to remove
+its request.
 
 Lamport 1978; Velazquez 1993, section 5. As in the survey a process waits for the replies to its request; in Lamport's
-paper any later message would do. The clock ticks where the order of requests needs it, and not at every event. Requests
+paper any later message will do. The clock advances where the order of requests needs it, not at every event. Requests
 enter in the order of (time, id), and that is the fence. Without FIFO channels a reply can overtake an older request,
-and two are inside at once.
+and two processes are inside at once.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ class Lamport(Node):
             raise self.unexpected(src, msg)
 
     def _learn(self, time: int) -> None:
-        """A message is received later than it was sent."""
+        """A message is received at a later time than it was sent."""
         self.clock = max(self.clock, time + 1)
 
     def _queue(self, process: int, time: int) -> None:

@@ -1,18 +1,18 @@
 """Maekawa's algorithm: ask a quorum; its members each lock themselves for one request at a time.
 
-Any two quorums share a member, so two processes can never both have the locks of a whole quorum. Members serve
-requests by age (number, then id), and a member that is locked for a younger request than the oldest it knows of
-tries to get the lock back. To keep that from ending in a deadlock a request is told when it has lost (FAILED), and
-a process that has lost somewhere gives back (RELINQUISH) every lock it is asked for (INQUIRE).
+Any two quorums share a member, so two processes can never both have the locks of a whole quorum. Members serve requests
+by age (number, then id). A member that is locked for a younger request than the oldest it knows of tries to get the
+lock back. To prevent a deadlock a member tells a request that has lost (FAILED), and a process that has lost somewhere
+gives back (RELINQUISH) every lock it is asked for (INQUIRE).
 
-Maekawa 1985; Velazquez 1993, section 5. As published a request that led the queue and is overtaken there by an
-older one is not told that it failed, and the system can deadlock; like Sanders (1987) we tell it. A process's own
-lock is taken without messages. Channels must be FIFO: an INQUIRE may not overtake the LOCKED it is about. Added:
-fences, which travel with RELEASE and LOCKED.
+Maekawa 1985; Velazquez 1993, section 5. As published, a request that led the queue and is overtaken there by an older
+one is not told that it failed, and the system can deadlock. Like Sanders (1987) we tell it. A process takes its own
+lock without messages. Channels must be FIFO: an INQUIRE may not overtake the LOCKED it is about. Added: fences, which
+travel with RELEASE and LOCKED.
 
 Cost: REQUEST, LOCKED and RELEASE for every other member. A request that arrives at a locked member costs one FAILED
-more, or an INQUIRE, a RELINQUISH and the LOCKED to be sent again. The papers' "5 sqrt(n)" leaves out that last LOCKED:
-common runs cost about 4 per member, but one in which requests arrive youngest first tends to 6.
+more, or an INQUIRE, a RELINQUISH and a second LOCKED. The papers' "5 sqrt(n)" leaves out that second LOCKED: common
+runs cost about 4 per member, but one in which requests arrive youngest first approaches 6.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from typing import ClassVar
 from mypy_extensions import mypyc_attr
 
 from congenial.kernel.message import Message, Messages
-from congenial.kernel.node import WAITING, Node
+from congenial.kernel.node import WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Option, Spec
+from congenial.parts.loopback import Loopback
 from congenial.parts.quorums.constructions import CONSTRUCTIONS, build_quorums
 from congenial.parts.quorums.system import Quorums
 from congenial.problems.mutex import MUTEX
@@ -80,7 +81,7 @@ class Release(Message):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Maekawa(Node):
+class Maekawa(Loopback):
     spec: ClassVar[Spec] = SPEC
     messages: ClassVar[Messages] = (Request, Locked, Failed, Inquire, Relinquish, Release)
 
@@ -89,16 +90,16 @@ class Maekawa(Node):
         self.quorum = quorums.of(me)  #                                                  S_i
         self.highest = 0  # number seen in any request
         self.fence = 0  # the largest seen
-        # as one who asks
+        # in the role of a requester
         self.locks: list[int] = []  # members locked for me
         self.lost: list[int] = []  # members at which an older request comes first
-        self.inquiries: list[int] = []  # members that want their lock back, and do not know yet if I can give it
-        # as a member of quorums
+        self.inquiries: list[int] = []  # members that want their lock back and have no answer yet
+        # in the role of a quorum member
         self.locked_for: tuple[int, int] | None = None  # the request I am locked for: (number, process)
         self.queue: list[tuple[int, int]] = []  # the requests that wait for my lock, oldest first
         self.inquired = False  # I have asked for my lock back
 
-    # -- one who asks ----------------------------------------------------------------------------------
+    # -- the requester ---------------------------------------------------------------------------------
 
     def request(self, groups: Groups, out: Out) -> None:
         self.wait()
@@ -128,13 +129,13 @@ class Maekawa(Node):
         self._give_back(out)
 
     def _on_inquire(self, member: int, out: Out) -> None:
-        if self.phase == WAITING and member in self.locks:  # else my RELEASE is on its way
+        if self.phase == WAITING and member in self.locks:  # otherwise my RELEASE is in transit
             self.inquiries.append(member)
             if self.lost:
                 self._give_back(out)
 
     def _give_back(self, out: Out) -> None:
-        """Having lost somewhere, give up the locks that others want; each is then one more place where I lost."""
+        """Having lost somewhere, return the locks that are asked for; then I have lost there as well."""
         wanted = self.inquiries
         self.inquiries = []
         for member in wanted:
@@ -157,7 +158,7 @@ class Maekawa(Node):
         if holder < request or (leader is not None and leader < request):
             self._tell(src, Failed(), out)
             return
-        if leader is not None and leader < holder:  # it had not lost so far; now it has
+        if leader is not None and leader < holder:  # until now it had not lost
             self._tell(leader[1], Failed(), out)
         if not self.inquired:
             self.inquired = True
@@ -182,13 +183,6 @@ class Maekawa(Node):
         self._tell(request[1], Locked(self.fence), out)
 
     # -- messages --------------------------------------------------------------------------------------
-
-    def _tell(self, dst: int, msg: Message, out: Out) -> None:
-        """Send a message, or hand it over if it is for this very process."""
-        if dst == self.me:
-            self.receive(dst, msg, out)
-        else:
-            out.send(dst, msg)
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
         if isinstance(msg, Request):

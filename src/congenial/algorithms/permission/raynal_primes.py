@@ -1,16 +1,16 @@
 """Raynal's prime-number algorithm, as published: it shows what primes can do, and gets stuck.
 
-The right to enter goes round a ring. Process i has a prime A_i and a value X_i, at first A_i, but 1 for process 0.
-Let Q be the product of all primes. The product of all values is always Q/A_p, where p is the one whose turn it is:
-when i leaves it multiplies X_i by A_i/A_j, j being the next in the ring. A process that wants to enter asks all
-others for their values and multiplies them. Between two of its own turns each value changes at most once, so whatever
-mixture of old and new values it was told, by unique factorisation their product is Q/A_i only if all of them are
-those of its turn. If it is not its turn it waits for a time, and asks again.
+The right to enter goes round a ring. Process i has a prime A_i and a value X_i, initially A_i, but 1 for process 0. Let
+Q be the product of all primes. The product of all values is always Q/A_p, where p is the process whose turn it is: when
+i leaves it multiplies X_i by A_i/A_j, where j is the next in the ring. A process that wants to enter asks all others
+for their values and multiplies them. Between two of its own turns each value changes at most once. So whatever mixture
+of old and new values it receives, by unique factorisation their product is Q/A_i only if all of them are those of its
+turn. If it is not its turn it waits for a time, and asks again.
 
-Raynal 1989; Velazquez 1993, section 5. The survey multiplies "all values Xj received"; one's own must be among them, or
-the turn never leaves process 0. The flaw, known to the survey: if the one whose turn it is does not want to enter, then
-nobody else ever can. Nor are 2(n-1)^2 messages a bound, since how often one asks depends on how long the others stay
-inside; and the values grow without bound. `raynal-primes-mended` is what to use instead.
+Raynal 1989; Velazquez 1993, section 5. The survey multiplies "all values Xj received"; one's own must be included,
+otherwise the turn never leaves process 0. The flaw, known to the survey: if the process whose turn it is does not want
+to enter, nobody else ever can. Nor are 2(n-1)^2 messages a bound, since how often a process asks depends on how long
+the others stay inside; and the values grow without bound. Use `raynal-primes-mended` instead.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ SPEC = Spec(
     messages=Law("2*(n-1)", "2*(n-1)**2"),
     size="2",
     flaws=(
-        "if the next in the ring does not ask, all others wait for ever",
-        "the number of attempts has no bound",
+        "if the next process in the ring does not ask, all others wait for ever",
+        "the number of attempts is not bounded",
         "its numbers grow with every entry",
     ),
     mended_by="raynal-primes-mended",
@@ -71,7 +71,7 @@ class RaynalPrimes(Node):
         self.all_primes = product([(prime, 1) for prime in primes])[0]  #     Q
         self.value: Ratio = (1, 1) if me == 0 else (self.prime, 1)  #         X_i
         self.received: list[Ratio] = []  # the values of others
-        self.answered: list[int] = []  # those whose values they are
+        self.answered: list[int] = []  # the processes that sent them
 
     def request(self, groups: Groups, out: Out) -> None:
         self.wait()

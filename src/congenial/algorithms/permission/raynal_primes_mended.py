@@ -1,19 +1,19 @@
-"""Raynal's prime-number algorithm, mended: who does not want to enter passes the turn on.
+"""Raynal's prime-number algorithm, mended: a process that does not want to enter passes the turn on.
 
-As in `raynal-primes` the right to enter goes round a ring, the product of all values X_i is Q/A_p where p is the one
-whose turn it is, and a process knows that it is its turn when the product of the values it knows is Q/A_i. But nobody
-asks for values: everybody knows them from the start, and who changes its value tells all. A process whose turn it is
-enters if it wants to, and otherwise behaves as if it were leaving: the turn goes on to the next.
+As in `raynal-primes` the right to enter goes round a ring. The product of all values X_i is Q/A_p, where p is the
+process whose turn it is, and a process knows that it is its turn when the product of the values it knows is Q/A_i. But
+nobody asks for values: all processes know them from the start, and a process that changes its value tells all others. A
+process whose turn it is enters if it wants to. Otherwise it behaves as if it were leaving: the turn goes to the next.
 
-The modification is that of Velazquez 1993, section 5, with one of ours. As printed the turn never rests, not even if
-nobody wants to enter: there is no bound on messages per entry, and it is not (n-1)^2. So here one who wants to enter,
-and whose turn it is not, says so to all, and the turn rests where it is while nobody waits. Requests are numbered,
-and with its value a process tells which of its requests was served last. Since it has been told all that happened up
-to its turn, it knows then exactly who has been served. The sum of those numbers is the fence.
+The modification is that of Velazquez 1993, section 5, with one of ours. As printed the turn never rests, even if nobody
+wants to enter: messages per entry are not bounded, in particular not by (n-1)^2. So here a process that wants to enter
+out of turn tells all others, and the turn rests where it is while nobody waits. Requests are numbered, and with its
+value a process tells which of its requests was served last. A process has been told all that happened up to its turn,
+so it then knows exactly which requests have been served. The sum of those numbers is the fence.
 
-Cost: a request to all, and a value to all for every step round the ring, at most n-1 of them: n(n-1) in all. (Among two
-processes no algorithm that rests does with less than one message to wake the other, and one to answer it.) The values
-grow by two primes with every round; this is an algorithm to look at.
+Cost: a request to all, and a value to all for every step round the ring, at most n-1 of them: n(n-1) in total. (With
+two processes, any algorithm that rests needs at least one message to wake the other, and one to answer it.) The values
+grow by two primes with every round; this is an algorithm to study, not to use.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class RaynalPrimesMended(Node):
         self.my_turn = me == 0
         self.asked = [0] * n  # the number of everyone's latest request, as far as I know
         self.served = [0] * n  # and of the latest that was served
-        self.waiting: set[int] = set()  # the others whose requests were not
+        self.waiting: set[int] = set()  # the other processes with requests that were not
 
     def request(self, groups: Groups, out: Out) -> None:
         self.wait()
@@ -112,7 +112,7 @@ class RaynalPrimesMended(Node):
             self._pass_on(out)
 
     def _note(self, process: int) -> None:
-        """A request may arrive after the news that it was served: numbers tell."""
+        """A request may arrive after the message that it was served; the numbers show that."""
         if self.asked[process] > self.served[process]:
             self.waiting.add(process)
         else:

@@ -1,12 +1,11 @@
 """Ricart and Agrawala's algorithm: ask everyone, enter when everyone has agreed.
 
-A process that wants to enter numbers its request one higher than any number it has seen and sends it to all
-others. A process that is asked agrees at once, unless its own request is older (a smaller number, or the same
-number and a smaller id) or it is inside: then it agrees when it leaves. So of two requests the younger one
-always waits for the older, and everyone enters in the order of (number, id).
+A process that wants to enter numbers its request one higher than any number it has seen and sends it to all others. A
+process that is asked agrees at once, unless it is inside or its own request is older (a smaller number, or the same
+number and a smaller id). Then it agrees when it leaves. So of two requests the younger one always waits for the older,
+and processes enter in the order of (number, id).
 
-Ricart & Agrawala 1981; Velazquez 1993, section 5. Nothing is changed. The fence is the request's place in that
-order.
+Ricart & Agrawala 1981; Velazquez 1993, section 5. Nothing is changed. The fence is the request's place in that order.
 """
 
 from __future__ import annotations

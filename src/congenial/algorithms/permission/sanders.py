@@ -1,21 +1,21 @@
-"""Sanders' generalised algorithm: whom to ask, and whom to tell, is a parameter.
+"""Sanders' generalised algorithm: which processes to ask, and which to inform, is a parameter.
 
-A process asks all of its request set and enters with everybody's permission; when it leaves it tells its inform set
-(`parts.quorums.information` says what these sets must be like). Whoever gives its permission to a process that keeps it
-informed is locked from then until it hears that the process has left; requests that arrive meanwhile wait. Other
+A process asks all of its request set and enters with their permission. When it leaves it tells its inform set
+(`parts.quorums.information` says what these sets must be like). A process that gives its permission to one that keeps
+it informed is locked from then until it learns that that one has left. Requests that arrive meanwhile wait. Other
 permissions are given and forgotten. So a free process answers the oldest requests that wait for it, up to and including
-the first from one that will lock it.
+the first from a process that will lock it.
 
-Locks are given by age (number, then id), and got back from younger requests as in Maekawa's algorithm: FAIL tells
-that an older request comes first, INQUIRE asks for a lock back, and who has lost somewhere answers it with YIELD.
+Locks are given by age (number, then id), and recovered from younger requests as in Maekawa's algorithm: FAIL says that
+an older request comes first, INQUIRE asks for a lock back, and a process that has lost somewhere answers with YIELD.
 
-Sanders 1987; Velazquez 1993, section 5. Added: a process that is informed about by itself alone can hold no lock but
-its own, so nobody needs it to yield. It gives its own lock to any older request at once, and is never sent a FAIL.
-That makes the algorithm send just what Ricart and Agrawala's sends, given their sets; given quorums it sends what
-Maekawa's does. Channels must be FIFO. Fences travel with RELEASE and GRANT.
+Sanders 1987; Velazquez 1993, section 5. Added: a process whose inform set is itself alone can hold no lock but its own,
+so nobody needs it to yield. It gives its own lock to any older request at once, and is never sent a FAIL. With Ricart
+and Agrawala's sets the algorithm then sends exactly what theirs sends; with quorums it sends what Maekawa's does.
+Channels must be FIFO. Fences travel with RELEASE and GRANT.
 
 Cost: REQUEST and GRANT for every other member of the request set, RELEASE for every other member of the inform set. A
-request that arrives at a locked process costs one FAIL more, or INQUIRE, YIELD and the GRANT to be sent again.
+request that arrives at a locked process costs one FAIL more, or INQUIRE, YIELD and a second GRANT.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ from typing import ClassVar
 from mypy_extensions import mypyc_attr
 
 from congenial.kernel.message import Message, Messages
-from congenial.kernel.node import WAITING, Node
+from congenial.kernel.node import WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Option, Spec
+from congenial.parts.loopback import Loopback
 from congenial.parts.quorums.information import Information, build_information
 from congenial.problems.mutex import MUTEX
 
@@ -86,7 +87,7 @@ class Release(Message):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Sanders(Node):
+class Sanders(Loopback):
     spec: ClassVar[Spec] = SPEC
     messages: ClassVar[Messages] = (Request, Grant, Fail, Inquire, Yield, Release)
 
@@ -95,19 +96,19 @@ class Sanders(Node):
         self.asks = structure.asks(me)  #                                                R_i
         self.informs = structure.informs(me)  #                                          I_i
         self.status = structure.status(me)  #                                            S_i
-        self.solitary = structure.solitary  # those that are informed about by themselves alone
+        self.solitary = structure.solitary  # the processes whose inform set is themselves alone
         self.highest = 0  # number seen in any request
         self.fence = 0  # the largest seen
-        # as one who asks
-        self.missing: set[int] = set()  # whose permission I wait for
+        # in the role of a requester
+        self.missing: set[int] = set()  # the processes whose permission I wait for
         self.lost: set[int] = set()  # those of them at which an older request comes first
-        self.inquiries: list[int] = []  # those that want their lock back, and do not know yet if I can give it
-        # as one who is asked
+        self.inquiries: list[int] = []  # those that want their lock back and have no answer yet
+        # in the role of a process that is asked
         self.holder: tuple[int, int] | None = None  # the request I am locked for: (number, process)       CSSTAT
         self.queue: list[tuple[int, int]] = []  # the requests that wait for that, oldest first
         self.inquired = False  # I have asked for my lock back
 
-    # -- one who asks ----------------------------------------------------------------------------------
+    # -- the requester ---------------------------------------------------------------------------------
 
     def request(self, groups: Groups, out: Out) -> None:
         self.wait()
@@ -141,13 +142,13 @@ class Sanders(Node):
         self._give_back(out)
 
     def _on_inquire(self, member: int, out: Out) -> None:
-        if self.phase == WAITING and member not in self.missing:  # else my RELEASE is on its way
+        if self.phase == WAITING and member not in self.missing:  # otherwise my RELEASE is in transit
             self.inquiries.append(member)
             if self.lost or self.me in self.solitary:
                 self._give_back(out)
 
     def _give_back(self, out: Out) -> None:
-        """Having lost somewhere, give up the locks that others want; each is then one more place where I lost."""
+        """Having lost somewhere, return the locks that are asked for; then I have lost there as well."""
         wanted = self.inquiries
         self.inquiries = []
         for member in wanted:
@@ -155,7 +156,7 @@ class Sanders(Node):
             self.lost.add(member)
             self._tell(member, Yield(), out)
 
-    # -- one who is asked ------------------------------------------------------------------------------
+    # -- a process that is asked -----------------------------------------------------------------------
 
     def _on_request(self, src: int, number: int, out: Out) -> None:
         self.highest = max(self.highest, number)
@@ -170,7 +171,7 @@ class Sanders(Node):
         if holder < request or (leader is not None and leader < request):
             self._fail(src, out)
             return
-        if leader is not None and leader < holder:  # it had not lost so far; now it has
+        if leader is not None and leader < holder:  # until now it had not lost
             self._fail(leader[1], out)
         if not self.inquired:
             self.inquired = True
@@ -208,13 +209,6 @@ class Sanders(Node):
         return locks
 
     # -- messages --------------------------------------------------------------------------------------
-
-    def _tell(self, dst: int, msg: Message, out: Out) -> None:
-        """Send a message, or hand it over if it is for this very process."""
-        if dst == self.me:
-            self.receive(dst, msg, out)
-        else:
-            out.send(dst, msg)
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
         if isinstance(msg, Request):

@@ -1,19 +1,20 @@
-"""Singhal's dynamic information structure: ask only those who may have been inside since you last were.
+"""Singhal's dynamic information structure: ask only the processes that may have been inside since you last were.
 
-Of any two processes at least one must ask the other; which one, changes all the time. Whoever gives its permission has
-from then on to ask the one it gave it to, who may be inside; whoever has been given a permission keeps it, and need not
-ask again until it gives its own away. So a process that enters often and alone asks nobody, and one that has been away
-asks those who were busy meanwhile. Conflicts are decided by age (number, then id): a process that wants to enter and
-is asked by an older one agrees, and must now ask that one, too. At first there is a staircase: process i asks 0..i-1.
+Of any two processes at least one must ask the other; which one does changes all the time. A process that gives its
+permission must from then on ask the process it gave it to, since that one may be inside. A process that has been given
+a permission keeps it, and need not ask again until it gives its own away. So a process that enters often and alone asks
+nobody, and one that has been away asks those that were active meanwhile. Conflicts are decided by age (number, then
+id): a process that wants to enter and is asked by an older one agrees, and must then ask that one as well. At the start
+there is a staircase: process i asks 0..i-1.
 
-With a light load, processes coming at random, that costs n-1 messages on average: of any two processes each has been
-the last inside half of the time. The papers' 3(n-1)/2 for a heavy load supposes the same of processes that then find
-half of the others waiting. At saturation, where all take turns, all have been inside since: 2(n-1), and never more.
+With a light load, where requests come at random, that costs n-1 messages on average: of any two processes each was the
+last inside half of the time. The papers' 3(n-1)/2 for a heavy load assumes the same of processes that then find half of
+the others waiting. At saturation, where all take turns, all have been inside since: 2(n-1), and never more.
 
 Singhal 1992, as described in Velazquez 1993, section 5; the start as in Singhal & Shivaratri 1994. A request that is
-made late, to an older process, carries the number of the first. The papers assume FIFO channels; every request is
+made late, to an older process, carries the number of the first. The papers assume FIFO channels. Every request is
 answered before the next on the same channel, and the checker finds nothing wrong without them. Added: fences, which
-travel with replies: of who has left and who enters, one has had the other's permission in between.
+travel with replies: of a process that has left and one that enters, one has had the other's permission in between.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ class SinghalDynamic(Node):
 
     def __init__(self, me: int, n: int) -> None:
         super().__init__(me, n)
-        self.ask = [peer < me for peer in range(n)]  # whose permission I lack                     R_i
-        self.owed = [False] * n  # who gets mine when I leave                                      I_i
+        self.ask = [peer < me for peer in range(n)]  # do I lack its permission?                   R_i
+        self.owed = [False] * n  # does it get mine when I leave?                                  I_i
         self.missing = 0  # permissions I have asked for and not got
         self.number = 0  # of my request
         self.highest = 0  # number seen in any request                                             C_i
@@ -102,12 +103,12 @@ class SinghalDynamic(Node):
             return
         asked = self.phase == WAITING and self.ask[src]
         self._agree(src, out)
-        if self.phase != IDLE and not asked:  # it was not to be asked before; it is now
+        if self.phase != IDLE and not asked:  # from now on I need its permission
             self.missing += 1
             out.send(src, Request(self.number))
 
     def _agree(self, peer: int, out: Out) -> None:
-        """Give my permission away: from now on I lack that of the other."""
+        """Give my permission to a process; from now on I lack its permission."""
         self.ask[peer] = True
         out.send(peer, Reply(self.fence))
 

@@ -1,1 +1,1 @@
-"""Mutual exclusion by a token: who holds it may enter."""
+"""Mutual exclusion by a token: the process that holds it may enter."""

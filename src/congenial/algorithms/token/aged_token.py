@@ -1,12 +1,12 @@
 """What the fault-tolerant descendants of Suzuki and Kasami's algorithm share: a token with an age.
 
-A token that is lost is made anew, with a higher age than any before; every process keeps the highest age it knows of,
-and a token with a lower one is a duplicate and dies where it arrives. Ages of different makers differ: process i uses
-i, n+i, 2n+i, ... Who asks sets a time-out; what happens when it runs out is the business of the descendants.
+A lost token is replaced by a new one with a higher age than any before. Every process remembers the highest age it
+knows of, and discards a token with a lower age: it is a duplicate. Ages of different makers differ: process i uses i,
+n+i, 2n+i, ... A process that asks sets a timeout. The descendants decide what happens when it expires.
 
-After a failure the numbers of requests may have gaps, so a request is outstanding if its number is above the one served
-last, not only if it is the next. A process that comes back gives up what it had asked for; if the token comes for it
-all the same, it is an idle holder.
+After a failure the numbers of requests may have gaps. So a request is outstanding if its number is above the one served
+last, not only if it is the next. A process that recovers gives up its old request. If the token still arrives for it,
+the process is an idle holder.
 """
 
 from __future__ import annotations
@@ -17,29 +17,17 @@ from typing import ClassVar, Final
 from mypy_extensions import mypyc_attr
 
 from congenial.algorithms.token.suzuki_kasami import Privilege, Request, SuzukiKasami
-from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Messages
 from congenial.kernel.node import WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Option
+from congenial.parts.options import build_time
 
 TIME_OUT: Final = 0  # the one timer
-FENCES: Final = 1 << 32  # of one age: what its holder did before a token was lost nobody can know
+FENCES: Final = 1 << 32  # of one age: nobody can know how often a token was used before it was lost
 
 
-def build_time(text: str, n: int) -> float:
-    """Units of time: '500', or '1000n' for that many for each process."""
-    number = text.removesuffix("n")
-    try:
-        time = float(number) * (n if number != text else 1)
-    except ValueError:
-        time = -1.0
-    if not 0 < time < float("inf"):
-        raise ConfigError(f"a time-out must be a number above 0, like 500, or 1000n for n processes, not {text!r}")
-    return time
-
-
-PATIENCE: Final = Option("patience", "1000n", "time to wait for the token before it is looked for", build_time)
+PATIENCE: Final = Option("patience", "1000n", "time to wait for the token before searching for it", build_time)
 REPLY: Final = Option("reply", "1000", "time to wait for answers about the token", build_time)
 
 
@@ -50,7 +38,7 @@ class AgedPrivilege(Privilege):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class AgedToken(SuzukiKasami):
-    """`patience` should be above the time in which everybody can have had the token, `reply` above a round trip."""
+    """`patience` should exceed the time in which every process can use the token once, `reply` a round trip."""
 
     messages: ClassVar[Messages] = (Request, AgedPrivilege)
 
@@ -89,7 +77,7 @@ class AgedToken(SuzukiKasami):
             self._hand_on(out)
 
     def _on_duplicate(self, out: Out) -> None:
-        """A token has died here."""
+        """A token was discarded here."""
 
     def _is_outstanding(self, process: int) -> bool:
         return self.requested[process] > self.served[process]

@@ -1,15 +1,16 @@
 """Helary, Plouzeau and Raynal's algorithm: requests flood any connected network, the token walks back.
 
-A process knows its neighbours and nothing else of the network. It dates its request by a Lamport clock and sends it to
-its neighbours, with the set of all it was sent to. Whoever sees a request for the first time remembers the neighbour it
-came from and sends it on to those of its own neighbours that are not in the set, which grows by them. So every process
-knows one step of a way back to the origin. A holder that is done chooses the oldest request it knows that the token's
-array does not show as granted, and the token walks back, step by step. Messages may overtake each other: a request
-older than the latest known of its origin has been granted, so it is dropped, and goes no farther.
+A process knows its neighbours and nothing else of the network. It dates its request with a Lamport clock and sends it
+to its neighbours, together with the set of all processes the request was sent to. A process that sees a request for the
+first time remembers the neighbour it came from. It forwards the request to those of its own neighbours that are not in
+the set, and adds them. So every process knows one step of a path back to the origin. A holder that leaves chooses the
+oldest request it knows that the token's array does not show as granted, and the token walks back along the path.
+Messages may overtake each other: a request that is older than the latest known of its origin has been granted, so it is
+dropped and not forwarded.
 
-Helary, Plouzeau & Raynal 1988, as Velazquez 1993, section 4, tells it. There a grant writes the holder's "logical
-clock" into the token's array; here it writes the date of the request, which is all that is compared. Added: the token
-counts its entries, for the fence.
+Helary, Plouzeau & Raynal 1988, as described in Velazquez 1993, section 4. There a grant writes the holder's "logical
+clock" into the token's array. Here it writes the date of the request, since only dates of requests are compared. Added:
+the token counts its entries, for the fence.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ SPEC = Spec(
     title="Helary-Plouzeau-Raynal",
     problem=MUTEX,
     reference="Helary, Plouzeau & Raynal 1988; Velazquez 1993, section 4",
-    messages=Law("0", "2*E"),  # a request at most twice on a link that is not on its way, the token on those that are
+    messages=Law("0", "2*E"),  # a request at most twice on links off its path; once on the path, and the token once
     size="n + 2",
     waiting=Law("0", "2*(n-1)"),
     sync_delay=Law("1", "n-1"),
@@ -52,7 +53,7 @@ SPEC = Spec(
 class Request(Message):
     origin: int
     date: int
-    told: tuple[int, ...]  # who has been sent this request, or is being sent it now
+    told: tuple[int, ...]  # the processes that this request was, or is now, sent to
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class HelaryPlouzeauRaynal(Node):
     def _on_request(self, src: int, request: Request, out: Out) -> None:
         self.clock = max(self.clock, request.date)
         if request.date <= self.latest.get(request.origin, 0):
-            return  # it came another way before, or a later one of its origin did
+            return  # this request, or a later one of its origin, arrived earlier by another path
         self.latest[request.origin] = request.date
         self.back[request.origin] = src
         self._send_on(request, out)
@@ -123,7 +124,7 @@ class HelaryPlouzeauRaynal(Node):
         self._enter(out)
 
     def _send_on(self, request: Request, out: Out) -> None:
-        """To those neighbours that have not been sent it, which is what the copy they get says."""
+        """Send it to the neighbours that have not been sent it; their copy says so."""
         told = set(request.told)
         others = [neighbour for neighbour in self.neighbours if neighbour not in told]
         if others:

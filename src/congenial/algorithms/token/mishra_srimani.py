@@ -1,23 +1,25 @@
-"""Mishra and Srimani's algorithm: Suzuki and Kasami's, and a token lost with one failed process is made anew.
+"""Mishra and Srimani's algorithm: Suzuki and Kasami's, and a token lost with one failed process is replaced.
 
-Who waits too long for the token looks for it: it asks everybody (PRIVILEGE_CHECK). Whoever has the token says so, and
-it was a false alarm; the others say that they have not (NO_CRIT). Of several who look, the one with the smallest number
-goes on. If nobody has it, the token is lost with the one process that may have failed: all are told of a new one
-(CREATE_PRIVILEGE) and answer what it must know of their requests (UPDATE), and its maker enters and says that the
-system has recovered.
+A process that waits too long for the token searches for it: it asks all others (PRIVILEGE_CHECK). A process that has
+the token says so, and it was a false alarm. The others answer that they do not have it (NO_CRIT). If several search,
+the one with the smallest number continues. If nobody has the token, it was lost with the one process that may have
+failed. The searcher announces a new token (CREATE_PRIVILEGE). The others answer with what the token must know of their
+requests (UPDATE). Then the searcher enters and announces that the system has recovered.
 
-Mishra & Srimani 1990, as told in Velazquez 1993, section 4; the original was not at hand. Filled in or changed:
+Mishra & Srimani 1990, as described in Velazquez 1993, section 4; the original was not available. Filled in or changed:
 
-- N-2 answers are enough only once a second time-out (`reply`) has run out; as told, they are at once, and a holder
-  that answers last is taken for the failed one (see the errata).
-- Who stops looking in favour of another answers it like one that had not begun; else answers would be missing.
-- A PRIVILEGE_CHECK repeats the request. Who holds the token may have come back from a failure, and forgotten it.
-- Who waits for another's word on the token waits for one more time-out, and then looks itself: the other may fail.
-- Duplicates are told by their age (see `aged_token`). Who is told of a new token while it holds one says so, and takes
-  over the new age for its own. A holder that hears too late is ejected.
-- A failed process may come back. It keeps its number and the age on disk; the token is lost with it.
+- N-2 answers are enough only after a second timeout (`reply`). As described they are enough at once, and a holder that
+  answers last is taken for the failed process (see the errata).
+- A process that stops searching in favour of another answers it like one that never searched. Otherwise answers would
+  be missing.
+- A PRIVILEGE_CHECK repeats the request. The holder may have recovered from a failure and forgotten it.
+- A process that waits for another's search waits for one more timeout, and then searches itself: the other may fail.
+- Duplicates are recognised by their age (see `aged_token`). A holder that learns of a new token objects, and its own
+  token takes over the new age. A holder that learns of it too late is ejected.
+- A failed process may recover. It keeps its number and the age on disk; the token is lost with it.
 
-The survey's L*N + (N-1) messages for L entries are those of bounded numbers (`suzuki-kasami-bounded`); these are not.
+The survey's L*N + (N-1) messages for L entries are those of bounded numbers (`suzuki-kasami-bounded`); here numbers are
+not bounded.
 """
 
 from __future__ import annotations
@@ -43,9 +45,9 @@ SPEC = replace(
     faults="one crash at a time",
     options=(PATIENCE, REPLY),
     flaws=(
-        "a time-out that runs out while messages are under way can let two in",
-        "while two are down nobody makes a new token",
-        "lost messages (three are enough) can leave two tokens",
+        "if a timeout expires while messages are in transit, two processes can be inside",
+        "while two processes are down, a lost token is not replaced",
+        "lost messages (three are enough) can lead to two tokens",
     ),
 )
 
@@ -66,7 +68,7 @@ class RepCritical(Message):
 
 @dataclass(frozen=True)
 class NoCritical(Message):
-    """I have not, and know of no token with a higher age."""
+    """I do not have the token, and know of none with a higher age."""
 
     age: int
 
@@ -111,9 +113,9 @@ class MishraSrimani(AgedToken):
     def __init__(self, me: int, n: int, patience: float, reply: float) -> None:
         super().__init__(me, n, patience, reply)
         self.stage = CALM
-        self.checker = -1  # who else has begun to look for the token
+        self.checker = -1  # another process that searches for the token
         self.answered: set[int] = set()
-        self.highest = 0  # age that I was told of
+        self.highest = 0  # age known from answers
 
     def on_recover(self, out: Out) -> None:
         self.holding = False
@@ -149,7 +151,7 @@ class MishraSrimani(AgedToken):
         else:
             self._check(out)
 
-    # -- who looks for the token ---------------------------------------------------------------------------
+    # -- the process that searches for the token -----------------------------------------------------------
 
     def _check(self, out: Out) -> None:
         self.stage = CHECKING
@@ -169,7 +171,7 @@ class MishraSrimani(AgedToken):
     def _regenerate(self, out: Out) -> None:
         for process in range(self.n):
             if process not in self.answered:
-                self.served[process] = self.requested[process]  # it has failed, and wants nothing
+                self.served[process] = self.requested[process]  # it has failed, so it waits for nothing
         self.served[self.me] = self._granted()
         self.queue = []
         self.holding = True
@@ -199,14 +201,14 @@ class MishraSrimani(AgedToken):
             out.broadcast(FalseAlarm())
 
     def _enter(self, out: Out) -> None:
-        self._call_off(out)  # the token came while I looked for it
+        self._call_off(out)  # the token came while I searched for it
         super()._enter(out)
 
-    # -- who is asked --------------------------------------------------------------------------------------
+    # -- the processes that are asked ----------------------------------------------------------------------
 
     def _on_check(self, src: int, number: int, out: Out) -> None:
         if self.holding:
-            self.served[src] = min(self.served[src], number - 1)  # it waits, whatever the token's maker believed
+            self.served[src] = min(self.served[src], number - 1)  # it waits, whatever the maker of the token assumed
             out.send(src, RepCritical())
         elif self.stage == CALM or src < self.me:
             self._stand_back(src, out)
@@ -233,7 +235,7 @@ class MishraSrimani(AgedToken):
                 self.lose(out)
 
     def _stand_back(self, checker: int, out: Out) -> None:
-        """Stop looking; wait for the token, or for the word of who looks for it."""
+        """Stop searching; wait for the token, or for the process that searches for it."""
         self.stage = CALM
         self.checker = checker
         if self.phase == WAITING:

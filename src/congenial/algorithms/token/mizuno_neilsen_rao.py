@@ -1,21 +1,21 @@
-"""Mizuno, Neilsen and Rao's algorithm: ask a quorum for the token; who gets it tells another quorum.
+"""Mizuno, Neilsen and Rao's algorithm: ask a quorum for the token; its new holder tells another quorum.
 
-Suzuki and Kasami's token, with its queue, but a request goes only to the members of the asker's request set, and who
-receives the token tells the members of its acquired set. The sets are a quorum agreement: every request set meets
-every acquired set, so some process hears both of the request and of the holder, and passes the request on. If everyone
-is asked and nobody told, the algorithm is Suzuki and Kasami's.
+The token, with its queue, is Suzuki and Kasami's. But a request goes only to the members of the sender's request set,
+and a process that receives the token tells the members of its acquired set. The sets are a quorum agreement: every
+request set meets every acquired set. So some process learns both of the request and of the holder, and forwards the
+request. If all processes are asked and none is told, the algorithm is Suzuki and Kasami's.
 
-Mizuno, Neilsen & Rao 1991; Velazquez 1993, section 4, which leaves open when requests are passed on. Here a process
-does so when it knows of a holder and of a request that the token did not know of when that one got it, whichever it
-heard of first, and only once per holder: the request that it has passed on will make the holder send the token away,
-and then it is the next holder's turn to be told. So every ACQUIRED is answered once at most, and with r others in a
-request set and a in an acquired set an entry costs r + 2a + 1 messages at most. That gives both bounds of the survey:
-3q + 1 in a projective plane of order q, about 3 sqrt(n), and 2 sqrt(2) sqrt(n) - 2 in a grid twice as high as wide.
+Mizuno, Neilsen & Rao 1991; Velazquez 1993, section 4, which leaves open when requests are forwarded. Here a process
+forwards when it knows of a holder and of a request that the token did not know of when the holder got it, in whichever
+order it learned of the two. It does so once per holder: the request that it forwards makes the holder send the token
+away, and then the next holder is told. So every ACQUIRED is answered at most once. With r others in a request set and a
+in an acquired set an entry costs at most r + 2a + 1 messages. That gives both bounds of the survey: 3q + 1 in a
+projective plane of order q, about 3 sqrt(n), and 2 sqrt(2) sqrt(n) - 2 in a grid twice as high as wide.
 
-Changed: LN, the numbers in the token, counts a request when it gets into the queue, not when it has been served, for
-then it need not be passed on any more. What is passed on is not the whole array RN, but what is above LN in it.
+Changed: LN, the numbers in the token, counts a request when it enters the queue, not when it has been served, because
+from then on it need not be forwarded. What is forwarded is not the whole array RN, but the entries that are above LN.
 ACQUIRED carries the number of the entry, to tell a later holder from an earlier one, since channels need not keep the
-order of messages; that number is the fence.
+order of messages. That number is the fence.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Request(Message):
 
 @dataclass(frozen=True)
 class Requests(Message):
-    """Those of others, passed on."""
+    """Requests of others, forwarded."""
 
     processes: tuple[int, ...]
     numbers: tuple[int, ...]
@@ -87,15 +87,15 @@ class MizunoNeilsenRao(Node):
 
     def __init__(self, me: int, n: int, agreement: Agreement) -> None:
         super().__init__(me, n)
-        self.asked = agreement.requests[me]  # hear of my requests                            R_i
-        self.told = agreement.acquired[me]  # hear that I have the token                      A_i
+        self.asked = agreement.requests[me]  # these learn of my requests                      R_i
+        self.told = agreement.acquired[me]  # these learn that I have the token               A_i
         self.number = 0  # of my latest request                                               RN[i]
         self.news: dict[int, int] = {}  # requests the token may not know of                  RN, where it is above LN
         # what I last heard of the token, or its content while I hold it
         self.holder = 0 if me in agreement.acquired[0] else NOBODY
         self.passed_on = False  # have I told the holder of a request?
-        self.queue: list[int] = []  # who gets it next                                        Q
-        self.queued = (0,) * n if me == 0 else ()  # latest request of each that got there    LN
+        self.queue: list[int] = []  # the next holders                                       Q
+        self.queued = (0,) * n if me == 0 else ()  # latest request of each that was queued   LN
         self.entries = 0
 
     def request(self, groups: Groups, out: Out) -> None:
@@ -130,7 +130,7 @@ class MizunoNeilsenRao(Node):
             raise self.unexpected(src, msg)
 
     def _on_acquired(self, src: int, acquired: Acquired, out: Out) -> None:
-        if acquired.entry > self.entries:  # else I have heard of a later one
+        if acquired.entry > self.entries:  # otherwise I know of a later one
             self.holder = src
             self.passed_on = False
             self.entries = acquired.entry
@@ -156,7 +156,7 @@ class MizunoNeilsenRao(Node):
         self.news = {process: number for process, number in self.news.items() if number > queued[process]}
 
     def _serve(self, out: Out) -> None:
-        """Do what I can for those who ask: give them the token, or tell its holder of them."""
+        """Serve the requests that I know of: send the token, or tell its holder of them."""
         if self.holder != self.me:
             self._pass_on(out)
         elif self.phase == IDLE:
@@ -169,7 +169,7 @@ class MizunoNeilsenRao(Node):
             out.send(self.holder, Requests(processes, tuple([self.news[process] for process in processes])))
 
     def _pass_token(self, out: Out) -> None:
-        """New requests get into the queue, in ascending order; the token goes to the first there, if there is one."""
+        """Queue new requests, in ascending order, and send the token to the head of the queue, if there is one."""
         if self.news:
             queued = list(self.queued)
             for process in sorted(self.news):

@@ -1,13 +1,14 @@
-"""Naimi and Trehel's algorithm: a request travels to the last who asked, and turns the path behind it around.
+"""Naimi and Trehel's algorithm: a request travels to the process that asked last, and reverses its path.
 
-Every process knows one other, its father: the last of whose request it knows. Fathers form a tree whose root is the
-last process that asked. A request travels from father to father up to the root, and everyone on the way takes the
-requester for its father, so that the requester becomes the root. The root hands it the token if that is idle, or else
-remembers it as its next. The nexts, from the holder on, are the queue; no process knows more of it than its own.
+Every process knows one other, its father: the process of the last request it knows of. Fathers form a tree, and its
+root is the process that asked last. A request travels from father to father up to the root. Every process on the way
+makes the requester its father, so the requester becomes the root. The old root sends it the token if the token is idle,
+and otherwise remembers it as its next. The nexts, starting at the holder, form the queue. No process knows more of the
+queue than its own next.
 
-Naimi & Trehel 1987; Naimi, Trehel & Arnold 1996; Velazquez 1993, section 4. Nothing is changed; the survey tells only
-of a root that is inside, but one that still waits for the token remembers its next just so. Added: the token counts its
-entries, for the fence.
+Naimi & Trehel 1987; Naimi, Trehel & Arnold 1996; Velazquez 1993, section 4. Nothing is changed. The survey describes
+only a root that is inside; one that still waits for the token remembers its next in the same way. Added: the token
+counts its entries, for the fence.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ class NaimiTrehel(Node):
 
     def __init__(self, me: int, n: int) -> None:
         super().__init__(me, n)
-        self.father = 0  # the last of whose request I know; of the root, itself     LAST
-        self.next = NOBODY  # who gets the token from me                             NEXT
+        self.father = 0  # of the last request I know of; the root is its own        LAST
+        self.next = NOBODY  # the process that gets the token from me                NEXT
         self.holding = me == 0
         self.entries = 0  # of the token, when I last had it
 

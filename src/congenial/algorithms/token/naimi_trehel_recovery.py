@@ -1,22 +1,23 @@
-"""Naimi and Trehel's algorithm with their recovery: who has waited too long looks for its request, then for the token.
+"""Naimi and Trehel's algorithm with their recovery: search for one's own request, then for the token.
 
-A process that has waited for Twait presumes a failure and consults all others: am I your next? If one says so it waits
-on. If nobody does within Telec it queries: where is the token? The holder answers; whoever has no token remembers the
-query, in case the token is on its way there. With an answer the process asks the holder anew. Without one the token is
-lost, and the process stands as a candidate for making another. Of several candidates the smallest number wins, all
-others observe; an observer that hears nothing more stands itself. Who is elected makes a token and tells all: everyone
-takes it for its father, forgets its next, and asks anew if it waits.
+A process that has waited for Twait suspects a failure and consults all others: am I your next? If one of them says yes,
+it continues to wait. If none does within Telec it queries: where is the token? The holder answers. A process without
+the token remembers the query, in case the token is on its way to it. With an answer the process sends its request to
+the holder. Without one the token is lost, and the process becomes a candidate for making another. Of several candidates
+the one with the smallest number wins, and the others observe. An observer that hears nothing more becomes a candidate
+itself. The elected process makes a token and tells all others: everyone makes it its father, forgets its next, and asks
+again if it waits.
 
-Naimi & Trehel 1988 and Velazquez 1993, section 4. One thing is mended: two processes can become each other's next, and
-would tell each other for ever that all is well (docs/errata.md); who was told so once queries instead of consulting.
-The rest is added, for a process that comes back, which the paper does not consider, and for a lost message:
-- Who comes back knows nothing, and begins with a query. Before there is an answer, to that query and not to one of its
-  former lives, or an election, it takes no request and no token, which may be an old one.
-- Tokens are numbered by eras. An election begins a new one, which all keep through crashes, and older tokens are thrown
-  away. A fence is the era, in its high bits, and the entries of the token.
-- A holder answers a candidate as it answers a query, so that one lost message does not make a second token.
-- A request that has gone round in a circle is dropped: who asks will find out. A token that comes to one that does not
-  want it, since it asked twice, goes to its next or rests there.
+Naimi & Trehel 1988 and Velazquez 1993, section 4. One thing is corrected: two processes can become each other's next,
+and would tell each other for ever that all is well (docs/errata.md). A process that was told so once queries the second
+time. The rest is added, for a process that recovers, which the paper does not consider, and for a lost message:
+- A process that recovers knows nothing, and begins with a query. Until that query (not one of an earlier life) is
+  answered, or an election is over, it accepts no request and no token: the token may be an old one.
+- Tokens are numbered by eras. An election begins a new era, which all processes keep through crashes. Older tokens are
+  discarded. A fence is the era, in its high bits, and the entries of the token.
+- A holder answers a candidate as it answers a query, so that one lost message does not lead to a second token.
+- A request that returns to its origin is dropped: the origin will notice. A token that reaches a process that does not
+  want it, because it asked twice, goes to that process's next or stays there.
 """
 
 from __future__ import annotations
@@ -28,23 +29,12 @@ from mypy_extensions import mypyc_attr
 
 from congenial.algorithms.token import naimi_trehel
 from congenial.algorithms.token.naimi_trehel import NOBODY, NaimiTrehel, Request, Token
-from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import IDLE, WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Option, Spec
-
-
-def build_time(text: str, n: int) -> float:
-    try:
-        time = float(text)
-    except ValueError:
-        raise ConfigError(f"a time-out must be a number, not {text!r}") from None
-    if not 0 < time < float("inf"):
-        raise ConfigError(f"a time-out must be above 0, not {text}")
-    return time
-
+from congenial.parts.options import build_time
 
 SPEC = replace(
     naimi_trehel.SPEC,
@@ -54,13 +44,13 @@ SPEC = replace(
     patient=True,
     faults="a crash or a lost message at a time",
     options=(
-        Option("wait", "2000", "time to wait for the token before a failure is presumed (Twait)", build_time),
+        Option("wait", "2000", "time to wait for the token before a failure is suspected (Twait)", build_time),
         Option("answer", "200", "time within which any question is answered (Telec)", build_time),
     ),
     symmetry=None,
     flaws=(
-        "an answer that takes longer than Telec: two tokens",
-        "several messages lost, or several processes down, at once: two tokens, or a fence that does not grow",
+        "an answer that takes longer than Telec can lead to two tokens",
+        "several lost messages, or several crashes at once, can lead to two tokens or a fence that does not grow",
     ),
 )
 
@@ -89,7 +79,7 @@ class Queued(Message):
 class Query(Message):
     """Where is the token?"""
 
-    life: int  # of who asks; an answer that waited while it was down is none
+    life: int  # of the sender: answers to queries of an earlier life do not count
 
 
 @dataclass(frozen=True)
@@ -126,10 +116,10 @@ class NaimiTrehelRecovery(NaimiTrehel):
         self.answer_time = answer  #                                              Telec
         self.stage = CALM
         self.queued = False  # I was told so
-        self.awaiting: dict[int, int] = {}  # who has asked me where the token is, and in which of its lives
+        self.awaiting: dict[int, int] = {}  # processes that asked me where the token is, with their lives
         self.era = 0  # how many tokens have been made
-        self.life = 0  # how often I have come back
-        self.astray = False  # I have come back, and know nothing yet
+        self.life = 0  # how often I have recovered
+        self.astray = False  # I have recovered, and know nothing yet
 
     def request(self, groups: Groups, out: Out) -> None:
         self.wait()
@@ -192,7 +182,7 @@ class NaimiTrehelRecovery(NaimiTrehel):
 
     def _on_request(self, origin: int, out: Out) -> None:
         if origin == self.me or self.astray:
-            return  # it has gone round in a circle, or leads nowhere; who asks will find out
+            return  # it has returned to its origin, or leads nowhere; the origin will notice
         if self.holding and self.next == NOBODY and self.phase == IDLE:
             self._pass_token(origin, out)
         elif self.father == self.me or (self.holding and self.next == NOBODY):
@@ -279,7 +269,7 @@ class NaimiTrehelRecovery(NaimiTrehel):
             self._ask(out)
 
     def _know(self, era: int, out: Out) -> None:
-        """All is well, in this era."""
+        """There is a token, in this era."""
         self.stage = CALM
         self.astray = False
         out.cancel_timer(ALARM)

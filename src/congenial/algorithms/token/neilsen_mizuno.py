@@ -1,14 +1,14 @@
-"""Neilsen and Mizuno's algorithm: requests walk a tree to whoever asked last, and the queue is in nobody's memory.
+"""Neilsen and Mizuno's algorithm: requests walk a tree to the process that asked last; no process stores the queue.
 
 The processes form a tree and send requests to their neighbours only. The edges point to the sink, the process that
-asked last. A request walks along them and turns each one round behind it, so that they then point to the process it
-comes from, which is the new sink. The old sink is the one to be served before it: it remembers the new one as the
-next. The token goes straight to the next, not along the tree. So every process knows one process at most that waits
-for it, and all these together are the queue.
+asked last. A request walks along the edges and reverses each of them, so that they then point to the process it comes
+from, which is the new sink. The old sink is served before the new one, and remembers it as its next. The token goes
+directly to the next, not along the tree. So every process knows at most one process that waits for it, and all of these
+together are the queue.
 
-Neilsen & Mizuno 1991; Velazquez 1993, section 4. Nothing is changed. "The last neighbour from which a request was
-received" is oneself in a sink, where the paper has 0, and a request does not name the neighbour that it comes from,
-since that is its sender. Added: the token counts its entries, for the fence.
+Neilsen & Mizuno 1991; Velazquez 1993, section 4. Nothing is changed. For a sink, "the last neighbour from which a
+request was received" is the process itself, where the paper has 0. A request does not name the neighbour that it comes
+from, since that is its sender. Added: the token counts its entries, for the fence.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class NeilsenMizuno(Node):
 
     def __init__(self, me: int, n: int, tree: Tree) -> None:
         super().__init__(me, n)
-        self.last = tree.toward_root[me]  # who asked last is that way; me: it was I     LAST
-        self.next = NOBODY  # gets the token from me                                     NEXT
+        self.last = tree.toward_root[me]  # the neighbour towards the sink, or me        LAST
+        self.next = NOBODY  # the process that gets the token from me                    NEXT
         self.holding = me == 0  # the token, idle or not                                 HOLDING, while idle
         self.entries = 0  # of the token, when I last had it
 

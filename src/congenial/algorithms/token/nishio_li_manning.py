@@ -1,23 +1,25 @@
 """Nishio, Li and Manning's algorithm: a token with an age; a new one only with the consent of all.
 
-As in Suzuki and Kasami's algorithm a process asks everyone, but the token has no queue: it goes to the nearest process
-on a ring whose latest request has not been granted. Who waits too long proposes a new token to all others, with an age
-above all it knows of (TOKEN_MISSING). Who has the token, or knows of a higher age, refuses (NACK), and the proposer
-asks for the token again. When all others have agreed (ACK, with their latest requests granted), it makes the token and
-enters. If an answer is missing it proposes again, for as long as it takes.
+As in Suzuki and Kasami's algorithm a process asks all others. But the token has no queue: it goes to the nearest
+process on a ring whose latest request has not been granted. A process that waits too long proposes a new token to all
+others, with an age above all it knows of (TOKEN_MISSING). A process that has the token, or knows of a higher age,
+refuses (NACK), and the proposer asks for the token again. When all others have agreed (ACK, with their latest requests
+granted), the proposer makes the token and enters. If an answer is missing it proposes again, as often as necessary.
 
-Nishio, Li & Manning 1990, as told in Velazquez 1993, section 4; the original was not at hand. A node is a processor
-(the application) and a controller (this class), whose memory outlives failures: what it must not forget is saved.
+Nishio, Li & Manning 1990, as described in Velazquez 1993, section 4; the original was not available. A node is a
+processor (the application) and a controller (this class), whose memory survives failures: what it must not forget is
+saved.
 
-- *A processor fails*: a crash and a recovery with nothing in between. The application's request or stay is over, the
-  controller knows all it knew, and hands on the token if it has it.
-- *A controller fails*: a crash, and a recovery some time later. Messages are lost meanwhile, what it saved is there.
-- *A link fails*: messages are lost; the simulator's partitions cut many links for a time.
+- *A processor fails*: a crash and a recovery with nothing in between. The application's request or stay is over. The
+  controller knows all it knew, and sends the token on if it has it.
+- *A controller fails*: a crash, and a recovery some time later. Messages are lost meanwhile; what it saved is there.
+- *A link fails*: messages are lost. The simulator's partitions cut many links for a time.
 
-Filled in or changed: an ACK is a promise. Who gives it takes over the age proposed, so that a token which was under way
-all the time dies where it arrives; as told, ages are learnt from tokens only, and two tokens can be in use (see the
-errata). A holder that refuses gives its own token that age, or else it would die for a false alarm; for that age it has
-made no promise and makes none. So there are never two tokens, however wrong the time-outs.
+Filled in or changed: an ACK is a promise. A process that sends it takes over the proposed age, so that a token that was
+in transit all the time is discarded where it arrives. As described, ages are learnt from tokens only, and two tokens
+can be in use (see the errata). A holder that refuses gives its own token that age, because otherwise its token would be
+discarded after a false alarm. It has made no promise for that age and makes none. So there are never two tokens,
+however wrong the timeouts are.
 """
 
 from __future__ import annotations
@@ -45,8 +47,8 @@ SPEC = replace(
     faults="crashes with recovery, loss, partitions",
     options=(PATIENCE, REPLY),
     flaws=(
-        "once the token is lost, nobody enters until all processes are up",
-        "a token that arrives twice is an illegal step, or a second token",
+        "a lost token is replaced only when all processes are up",
+        "a token that arrives twice causes an error, or a second token",
     ),
 )
 
@@ -59,7 +61,7 @@ class TokenMissing(Message):
 @dataclass(frozen=True)
 class Ack(Message):
     age: int  # agreed to
-    granted: int  # my latest request that was
+    granted: int  # my latest request that was granted
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class NishioLiManning(AgedToken):
         super().__init__(me, n, patience, reply)
         self.promised = -1  # the age I have agreed to, until I have a token of that age
         self.proposing = False  # a new token, of age `age`
-        self.agreed: set[int] = set()  # who has agreed to it
+        self.agreed: set[int] = set()  # the processes that have agreed to it
         self.highest = 0  # age in a refusal
 
     def on_recover(self, out: Out) -> None:

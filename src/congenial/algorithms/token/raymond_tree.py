@@ -1,8 +1,8 @@
-"""Raymond's algorithm: the token walks a tree, and every process knows which way it went.
+"""Raymond's algorithm: the token walks a tree, and every process knows in which direction it is.
 
-The processes form a tree and talk to their neighbours only. Each knows the neighbour in whose direction the
-token is, and keeps a queue of those who want it: neighbours, or itself. It asks the holder's side once on behalf of
-its whole queue. The token goes to the head of the queue; if others are left in it, a request follows at once.
+The processes form a tree and talk to their neighbours only. Each knows the neighbour in whose direction the token is,
+and keeps a queue of those that want it: neighbours, or itself. It sends one request in the direction of the token on
+behalf of its whole queue. The token goes to the head of the queue. If the queue is not empty then, a request follows.
 
 Raymond 1989; Velazquez 1993, section 4. Nothing is changed. Added: the token counts its entries, for the fence.
 """
@@ -57,7 +57,7 @@ class RaymondTree(Node):
 
     def __init__(self, me: int, n: int, tree: Tree) -> None:
         super().__init__(me, n)
-        self.holder = tree.toward_root[me]  # the token is there, or that way     HOLDER
+        self.holder = tree.toward_root[me]  # the token is in this direction      HOLDER
         self.queue: list[int] = []  # neighbours that want it, or me            REQUEST_Q
         self.asked = False  # I have sent the holder a request                  ASKED
         self.entries = 0  # of the token, when I last had it

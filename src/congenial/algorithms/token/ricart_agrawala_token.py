@@ -1,15 +1,15 @@
-"""Ricart and Agrawala's token algorithm: ask everyone for the one token, which makes the round.
+"""Ricart and Agrawala's token algorithm: ask everyone for the one token, which goes round the circle.
 
 A process numbers its requests and sends them to all others. The token carries, for every process, the number of its
-last request that was granted. A holder that leaves looks round the circle, beginning behind itself, for the first
-process it knows a higher number of, and sends it the token. So requests are not served in the order in which they were
-made, but nobody is passed over whose request has reached everyone. An idle token stays where it is, and its holder
-enters without a message.
+last request that was granted. A holder that leaves searches the circle, starting behind itself, for the first process
+of which it knows a higher number, and sends it the token. So requests are not served in the order in which they were
+made, but once a request has reached everyone, its process is not passed over. An idle token stays where it is, and its
+holder enters without a message.
 
-Ricart & Agrawala 1983; Velazquez 1993, section 4. There an idle holder that receives a request sends the token to
-whoever it came from. Channels need not keep the order of messages, so the request may be an old one, granted long ago,
-and its sender would get a token that it has not asked for: like the original we look whether the request is still
-ungranted. Added: the token counts its entries, for the fence.
+Ricart & Agrawala 1983; Velazquez 1993, section 4. In the survey an idle holder that receives a request sends the token
+to the sender. Channels need not keep the order of messages, so the request may be an old one, granted long ago, and its
+sender would get a token that it has not asked for. Like the original we check that the request is not granted yet.
+Added: the token counts its entries, for the fence.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class RicartAgrawalaToken(Node):
         self.enter(out, fence=self.entries)
 
     def _pass_token(self, out: Out) -> None:
-        """To the next in the circle that has an ungranted request; if there is none the token stays, idle."""
+        """Send the token to the next in the circle with an ungranted request; if there is none it stays, idle."""
         for step in range(1, self.n):
             process = (self.me + step) % self.n
             if self._is_ungranted(process):

@@ -1,25 +1,25 @@
-"""Singhal's heuristic algorithm: ask only those who are believed to be asking.
+"""Singhal's heuristic algorithm: ask only the processes that are believed to be asking.
 
-Everybody keeps the state (requesting or not) and the latest request number it knows of every process, and so does the
-token. Who wants the token asks the processes that it believes to be requesting: one of them has it, or will get it. If
-one that is asked is requesting itself, and had not known that the other is, it asks the other in turn, for that one
-may get the token first. A holder that leaves merges its vectors with the token's: of each process the entry with the
-higher number is the later one, and in a tie the token's. Then it sends the token to the requesting process with the
-lowest number; among equals, to the nearest in the circle.
+Every process keeps, for each process, its state (requesting or not) and its latest request number, as far as known. So
+does the token. A process that wants the token asks the processes that it believes to be requesting: one of them has the
+token, or will get it. If a process that is asked is requesting too, and did not know that the other is, it asks the
+other in turn, since that one may get the token first. A holder that leaves merges its vectors with the token's: for
+each process the entry with the higher number is the later one, and in a tie the token's. Then it sends the token to the
+requesting process with the lowest number; among equals, to the nearest in the circle.
 
 The vectors begin as a staircase: process i believes all below it to be requesting, and 0 has the token. So of any two
-processes one asks the other, and that stays so: who has had the token believes nobody to be requesting, while all
-others go on believing it of the processes that have had the token since they had.
+processes one asks the other. That stays true: a process that has had the token believes nobody to be requesting, while
+all others go on believing it of the processes that have had the token since they had it.
 
-Singhal 1989; Velazquez 1993, section 4. The survey leaves out the start; we know it from other accounts of the
-original (Singhal & Shivaratri 1994). Two things are wrong (docs/errata.md). Outdated requests are simply discarded.
-But who receives one has learned from the token of a request that had not reached it yet; the other has had the token
-meanwhile, believes nobody to be requesting, and will never ask this one, though it may have the token by now:
-deadlock. So an outdated request is answered with one's own latest, unless the other has been sent that already. Every
-request still goes to a process once at most, and an entry costs n messages at most. And the rule by which the token is
-granted does not, as the survey says, prevent "a node from obtaining the token twice while some other node is waiting
-for it": who has asked seldom has low numbers, and goes first until it has asked as often as the other. Nobody starves,
-since numbers grow. Added: the token counts its entries, for the fence.
+Singhal 1989; Velazquez 1993, section 4. The survey leaves out the start; we know it from other accounts of the original
+(Singhal & Shivaratri 1994). Two things are wrong (docs/errata.md). First, outdated requests are simply discarded. But a
+process that receives one has learned from the token of a request that had not reached it yet. The sender has had the
+token meanwhile and believes nobody to be requesting. It will never ask this process, although this process may have the
+token by now: deadlock. So an outdated request is answered with one's own latest, unless the sender has been sent that
+already. Every request still goes to a process at most once, and an entry costs at most n messages. Second, the rule by
+which the token is granted does not, as the survey says, prevent "a node from obtaining the token twice while some other
+node is waiting for it": a process that has asked seldom has low numbers, and goes first until it has asked as often as
+the other. Nobody starves, since numbers grow. Added: the token counts its entries, for the fence.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class SinghalHeuristic(Node):
         return number <= self.numbers[src] or (self.holding and number <= self.token_numbers[src])
 
     def _on_outdated_request(self, src: int, out: Out) -> None:
-        """I know better from the token; but does `src` know of me?"""
+        """I have learned more from the token; but does `src` know of my request?"""
         self._ask(src, out)
 
     def _on_token(self, token: Token, out: Out) -> None:
@@ -144,7 +144,7 @@ class SinghalHeuristic(Node):
             out.send(process, Request(self.numbers[self.me]))
 
     def _merge(self) -> None:
-        """The token and I tell each other what is newer."""
+        """Merge my vectors and the token's: the newer entries win."""
         self.token_requesting[self.me] = False
         for process in range(self.n):
             if self.numbers[process] > self.token_numbers[process]:

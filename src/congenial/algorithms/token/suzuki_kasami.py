@@ -1,12 +1,12 @@
 """Suzuki and Kasami's algorithm: ask everyone for the one token, which carries the queue.
 
-A process numbers its requests and sends them to all others; whoever holds the token sends it on. The token
-carries, for every process, the number of its last request that was served. A holder that leaves appends to the
-token's queue every process whose latest request is one above that number, and sends the token to the head. An
-idle token stays where it is, and its holder enters without a message.
+A process numbers its requests and sends them to all others. The token carries, for every process, the number of its
+last request that was served. A holder that leaves appends to the token's queue every process whose latest request is
+one above that number, and sends the token to the head. An idle token stays where it is: its holder enters without a
+message, and sends it to the next process that asks.
 
-Suzuki & Kasami 1985; Velazquez 1993, section 4 and appendix A. There procedure P1 runs line by line, and a request
-that arrives between its last test of the queue and the end of P1 is forgotten until someone asks again. Steps are
+Suzuki & Kasami 1985; Velazquez 1993, section 4 and appendix A. There procedure P1 runs line by line, and a request that
+arrives between its last test of the queue and the end of P1 is forgotten until some process asks again. Steps are
 atomic here, so that gap does not exist. Added: the token counts its entries, for the fence.
 """
 
@@ -62,7 +62,7 @@ class SuzukiKasami(Node):
         self.requested = [0] * n  # latest request known of each process      RN
         self.holding = me == 0  #                                             HavePrivilege
         # the token's content, while I hold it
-        self.queue: list[int] = []  # who gets it next                        Q
+        self.queue: list[int] = []  # the next holders                        Q
         self.served = [0] * n  # latest request served of each process        LN
         self.entries = 0
 
@@ -108,7 +108,7 @@ class SuzukiKasami(Node):
         return self.requested[process] == self.served[process] + 1
 
     def _hand_on(self, out: Out) -> None:
-        """I do not want the token; somebody else may."""
+        """I do not need the token; send it to the next process, if there is one."""
         self.served[self.me] = self.requested[self.me]
         process = self._next_holder()
         if process >= 0:

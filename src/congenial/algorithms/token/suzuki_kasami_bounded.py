@@ -1,14 +1,14 @@
 """Suzuki and Kasami's algorithm with bounded numbers.
 
-The requests of a process come in rounds of L, numbered 1..L and L+1..2L in turn. Before a process may begin a new
-round, no request of the old one may be under way any more, or an old number would pass for a new one. So everyone
-counts the requests it gets from a process; the one that has had all L of a round acknowledges the round, and the
-process begins the next with the last acknowledgement. That is n-1 messages more for L requests: L*n + (n-1).
+The requests of a process come in rounds of L, numbered 1..L and L+1..2L in turn. Before a process begins a new round,
+no request of the old one may be in transit, because an old number would be taken for a new one. So every process counts
+the requests it gets from each other one. When it has received all L of a round it acknowledges the round. The sender
+begins the next round when all others have acknowledged. That is n-1 messages more for L requests: L*n + (n-1).
 
-Suzuki & Kasami 1985 give this cost and "a fixed L >= 2" (Velazquez 1993, section 4, repeats both); how the rounds are
-kept apart is our reconstruction. It needs no order of messages. One round of numbers is not enough: a late request 1
-would look like the successor of its own round's L, already served. What a process knows of another's requests is at
-most L+1 behind what was served next, so L+2 numbers are needed, and two rounds have them if L >= 2.
+Suzuki & Kasami 1985 give this cost and "a fixed L >= 2" (Velazquez 1993, section 4, repeats both). How the rounds are
+kept apart is our reconstruction. It does not depend on the order of messages. One round of numbers is not enough: a
+late request 1 would look like the successor of its own round's L, already served. What a process knows of another's
+requests is at most L+1 behind what was served next, so L+2 numbers are needed, and two rounds have them if L >= 2.
 """
 
 from __future__ import annotations
@@ -20,20 +20,14 @@ from mypy_extensions import mypyc_attr
 
 from congenial.algorithms.token import suzuki_kasami
 from congenial.algorithms.token.suzuki_kasami import SuzukiKasami
-from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message, Messages
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Law, Option, Spec
+from congenial.parts.options import whole_number
 
 
 def build_round(text: str, n: int) -> int:
-    try:
-        length = int(text)
-    except ValueError:
-        raise ConfigError(f"round must be a whole number, not {text!r}") from None
-    if length < 2:
-        raise ConfigError(f"a round must have at least 2 requests, not {length}")
-    return length
+    return whole_number(text, "round", 2)
 
 
 SPEC = replace(
@@ -61,9 +55,9 @@ class SuzukiKasamiBounded(SuzukiKasami):
     def __init__(self, me: int, n: int, round: int) -> None:
         super().__init__(me, n)
         self.round = round  #                                                          L
-        self.received = [0] * n  # requests had from each process in its present round
-        self.unacknowledged = 0  # processes that may still miss requests of my old round
-        self.postponed = False  # I want to ask, once they have all
+        self.received = [0] * n  # requests received from each process in its current round
+        self.unacknowledged = 0  # processes that have not acknowledged my last round
+        self.postponed = False  # I will ask when all have acknowledged
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
         if isinstance(msg, RoundReceived) and self.unacknowledged > 0:
@@ -85,7 +79,7 @@ class SuzukiKasamiBounded(SuzukiKasami):
 
     def _on_request(self, src: int, number: int, out: Out) -> None:
         if self.received[src] == 0:
-            self.requested[src] = number  # a new round: what is known of the old one no longer counts
+            self.requested[src] = number  # a new round: numbers of the old one no longer count
         self.received[src] += 1
         super()._on_request(src, number, out)
         if self.received[src] == self.round:

@@ -19,17 +19,17 @@ RESOURCE = Option(
     "resource", "journal", "the replicated resource: journal (keeps every operation) or counter", build_resource
 )
 FLAWS = (
-    "a process that comes back after a crash takes no part any more, and waits for ever",
-    "while a process is down what others have to remember for it grows",
+    "a process that recovers after a crash no longer takes part, and waits for ever",
+    "while a process is down, what the others have to remember for it grows",
 )
 
 Entry = tuple[int, int, Any]
-"""An operation: who issued it, its number there, and what it is."""
+"""An operation: its issuer, its number there, and the operation itself."""
 
 
 @dataclass(frozen=True)
 class Progress(Message):
-    """The sender has come so far."""
+    """How far the sender has executed."""
 
     epoch: int
     place: int
@@ -40,16 +40,16 @@ class WeakNode(Node):
     """A subclass says what `_issue` does, and calls `_execute` for every operation, in the order agreed upon."""
 
     messages: ClassVar[Messages] = (Progress,)
-    interval: ClassVar[int] = 64  # places, or n if that is more, between two messages that tell how far one has come
+    interval: ClassVar[int] = 64  # places (or n, if that is more) between two `Progress` messages
 
     def __init__(self, me: int, n: int, resource: Resource) -> None:
         super().__init__(me, n)
         self.replica = cast(Resource, thaw(freeze(resource)))
         self.majority = n // 2 + 1
-        self.issued = 0  # operations of ours
+        self.issued = 0  # number of our operations
         self.pending: Entry | None = None  # the one not yet answered                    lastIssuedOp
-        self.reached: list[int] = [0] * n  # how far each has come, as far as it has told
-        self.gone = False  # came back after a crash, knowing nothing
+        self.reached: list[int] = [0] * n  # how far each has executed, as far as it has told us
+        self.gone = False  # recovered after a crash, without memory
 
     def issue(self, operation: object, out: Out) -> None:
         if self.phase != INSIDE or self.pending is not None:
@@ -60,7 +60,7 @@ class WeakNode(Node):
         self._issue(out)
 
     def _issue(self, out: Out) -> None:
-        """See to it that the pending operation is executed by all."""
+        """Make sure that the pending operation is executed by all."""
         raise NotImplementedError
 
     def leave(self) -> None:
@@ -73,7 +73,7 @@ class WeakNode(Node):
         super().lose(out)
 
     def on_recover(self, out: Out) -> None:
-        """Crashes are for good (section 2). Whoever has promised something and forgotten it must keep out."""
+        """Crashes are for good (section 2). A process that may have forgotten a promise must not take part."""
         self.gone = True
 
     def _execute(self, entry: Entry, out: Out) -> None:
@@ -87,7 +87,7 @@ class WeakNode(Node):
     # -- stability -------------------------------------------------------------------------------------
 
     def _come_to(self, epoch: int, place: int, out: Out) -> None:
-        """Tell the others now and then: what everybody has need not be kept (section 4)."""
+        """Tell the others now and then: what all processes have need not be kept (section 4)."""
         if place - self.reached[self.me] >= max(type(self).interval, self.n):
             self.reached[self.me] = place
             out.broadcast(Progress(epoch, place))
@@ -98,5 +98,5 @@ class WeakNode(Node):
         self._prune(min(self.reached))
 
     def _prune(self, stable: int) -> None:
-        """Everybody has what is at or below that place."""
+        """All processes have what is at or below that place."""
         raise NotImplementedError

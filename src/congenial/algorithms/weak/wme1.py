@@ -1,26 +1,32 @@
 """WME-1: a token that is passed on by broadcast, and a consensus only where its owner is suspected.
 
-The idea. A run is a sequence of epochs. Within one there is a token: who asks tells everyone (`Request`), the owner
-passes the token on by telling everyone (`Granted`). The owner, inside, issues an operation by telling everyone
-(`Invoke`); who hears of it tells everyone (`Ack`), and whoever knows that a majority has it executes it. Grants and
-operations of an epoch have places, 1, 2, 3, ..., and are taken in that order. Who suspects the owner stops and tells
-everyone what it knows (`NewEpoch`); whoever hears that does the same. With the word of a majority one proposes the most
-advanced of these reports to a consensus, which ends the epoch: all execute what was missing, the owner is whom the
-report names, a suspecter's names itself. A former owner that is inside then is ejected.
+A run is a sequence of epochs. Within an epoch there is a token. A process that wants to enter tells everyone
+(`Request`), and the owner passes the token on by telling everyone (`Granted`). The owner, inside, issues an operation
+by telling everyone (`Invoke`). A process that receives it tells everyone (`Ack`), and a process that knows that a
+majority has it executes it. Grants and operations of an epoch have places, 1, 2, 3, ..., and are taken in that order. A
+process that suspects the owner stops and tells everyone what it knows (`NewEpoch`); a process that receives that does
+the same. With the reports of a majority a process proposes the most advanced of them to a consensus, which ends the
+epoch: all execute what was missing, and the new owner is the one that the report names (a process that suspects names
+itself). A former owner that is inside then is ejected.
 
-An operation that anyone has executed is known to a majority, hence in every report that can be decided; whatever is
-not in the report that was decided is executed by nobody in that epoch, and only its issuer, if still inside, issues it
-again. So an operation that fails is executed nowhere.
+An operation that any process has executed is known to a majority, hence is in every report that can be decided.
+Operations that are not in the decided report are executed by nobody in that epoch, and only their issuer, if still
+inside, issues them again. So an operation that fails is executed nowhere.
 
-Romano & Rodrigues 2009, figures 1 and 2. "upon receive ... where ..." is taken at its word: a message whose turn has
-not come, of a later place or epoch, waits. Messages to oneself take no time; an `Invoke` is its sender's `Ack`.
-Changed (docs/errata.md): acknowledgements are counted for each place; after an epoch what has not been *executed* is,
-and an operation of one's own among it is answered wherever it stands; who held the token, idle, lets go of it, or
-passes it on to those who wait; the new owner's own request leaves the queue; who must ask again does so with a new
-number; who is granted what it does not want any more, since the end of an epoch has undone its first grant, passes the
-token on. Our own choice: of equally advanced reports a suspecter's is preferred, and the token does not go to one that
-is suspected, which would end the next epoch at once. A fence is the epoch, in its high bits, and the entries since
-its beginning.
+Romano & Rodrigues 2009, figures 1 and 2. "upon receive ... where ..." is taken literally: a message whose turn has not
+come, of a later place or epoch, waits. Messages to oneself take no time; an `Invoke` is its sender's `Ack`. Changed
+(docs/errata.md):
+- Acknowledgements are counted for each place.
+- After an epoch, what has not been *executed* is executed; an operation of one's own among it is answered, wherever it
+  stands.
+- A process that held the token, idle, gives it up, or passes it on to a process that waits.
+- The new owner's own request leaves the queue. A process that must ask again does so with a new number.
+- A process that is granted what it no longer wants, since the end of an epoch has undone its first grant, passes the
+  token on.
+
+Our own choice: of equally advanced reports one that suspects the owner is preferred, and the token does not go to a
+process that is suspected, which would end the next epoch at once. A fence is the epoch, in its high bits, and the
+entries since its beginning.
 """
 
 from __future__ import annotations
@@ -102,9 +108,9 @@ class Ack(EpochMessage):
 
 @dataclass(frozen=True)
 class NewEpoch(EpochMessage):
-    """All that the sender knows of the epoch, and who should be owner after it."""
+    """All that the sender knows of the epoch, and its proposal for the next owner."""
 
-    suspecting: bool  # does the sender suspect the present owner? Then it names itself
+    suspecting: bool  # does the sender suspect the current owner? Then it names itself
     place: int
     owner: int
     granted: tuple[int, ...]
@@ -118,7 +124,7 @@ class WME1(WeakNode):
     messages: ClassVar[Messages] = (*WeakNode.messages, Request, Granted, Invoke, Ack, NewEpoch)
     made_of: ClassVar[tuple[type, ...]] = (Consensus,)
     everyone: ClassVar[bool] = True  # the form of the consensus
-    most_entries: ClassVar[int] = 1 << EPOCH_BITS - 1  # in an epoch; then its owner ends it, since fences are numbered
+    most_entries: ClassVar[int] = 1 << EPOCH_BITS - 1  # in an epoch; then its owner ends it, since fences run out
 
     def __init__(self, me: int, n: int, resource: Resource) -> None:
         super().__init__(me, n, resource)
@@ -129,13 +135,13 @@ class WME1(WeakNode):
         self.granted: list[int] = [0] * n  # the last request of each that was granted
         self.requests: list[tuple[int, int]] = []  # process and number                      reqs
         self.place = 0  # of the last grant or operation                                     curSN
-        self.history: list[Placed] = []  # operations that somebody may lack                 opHist
+        self.history: list[Placed] = []  # operations that some process may lack              opHist
         self.executed = 0  # the place of the last operation executed
         self.acked: list[int] = [0] * n  # the last place that each has acknowledged
         self.entries = 0  # if we own the token: in this epoch
         self.blocked = False  # the epoch is being ended                                     block
-        self.reports: dict[int, NewEpoch] = {}  # why, by process                            S
-        self.early: dict[int, PlacedMessage] = {}  # those whose turn has not come, by place
+        self.reports: dict[int, NewEpoch] = {}  # those received, by process                 S
+        self.early: dict[int, PlacedMessage] = {}  # messages whose turn has not come, by place
         self.ahead: list[tuple[int, EpochMessage]] = []  # sender and message of later epochs
 
     # -- calls -----------------------------------------------------------------------------------------
@@ -191,7 +197,7 @@ class WME1(WeakNode):
         if isinstance(msg, NewEpoch):
             self._on_new_epoch(src, msg, out)
         elif self.blocked:
-            return  # what it says is in a majority's reports, or does not count
+            return  # its content is in a majority's reports, or does not count
         elif isinstance(msg, Request):
             self._on_request(src, msg.number, out)
         elif isinstance(msg, PlacedMessage):
@@ -206,12 +212,12 @@ class WME1(WeakNode):
         out.broadcast(Request(self.epoch, self.number))
 
     def _on_request(self, src: int, number: int, out: Out) -> None:
-        if number > self.granted[src]:  # else its grant has overtaken it
+        if number > self.granted[src]:  # otherwise its grant has overtaken it
             self.requests.append((src, number))
             self._pass_on(out)
 
     def _pass_on(self, out: Out) -> None:
-        """The token to who has asked first, if it rests here."""
+        """Pass the token to the first process that asked, if it is idle here."""
         waiting = [request for request in self.requests if request[0] not in self.consensus.suspects]
         if self.owner == self.me and self.phase == IDLE and waiting:
             process, number = waiting[0]
@@ -249,7 +255,7 @@ class WME1(WeakNode):
                 self.entries = msg.entries
                 if self.phase == WAITING:
                     self._enter(out)
-                else:  # we have had it already, by a grant that the end of an epoch has undone
+                else:  # it was served already, by a grant that the end of an epoch has undone
                     self._pass_on(out)
         elif isinstance(msg, Invoke):
             self.history.append((self.place, msg.issuer, msg.number, msg.operation))
@@ -263,7 +269,7 @@ class WME1(WeakNode):
         out.broadcast(Ack(self.epoch, self.place))
 
     def _on_ack(self, src: int, place: int, out: Out) -> None:
-        self.acked[src] = max(self.acked[src], place)  # who has one has all before it
+        self.acked[src] = max(self.acked[src], place)  # a process that has one operation has all before it
         self._execute_agreed(out)
 
     def _is_agreed(self, place: int) -> bool:
@@ -304,7 +310,7 @@ class WME1(WeakNode):
                 return
 
     def _should_end(self) -> bool:
-        """Is the owner suspected? Or are we it, and run out of fences?"""
+        """Is the owner suspected? Or are we the owner, and out of fences?"""
         used_up = self.owner == self.me and self.entries >= type(self).most_entries
         return used_up or self.owner in self.consensus.suspects
 
@@ -359,7 +365,7 @@ class WME1(WeakNode):
                 self._execute_placed(operation, out)
 
     def _admit_owner(self) -> None:
-        """The new owner has what it may have asked for."""
+        """The new owner's request, if it has one, is granted."""
         for process, number in self.requests:
             if process == self.owner:
                 self.granted[process] = number

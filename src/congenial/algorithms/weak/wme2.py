@@ -1,10 +1,10 @@
-"""WME-2: WME-1 with fewer messages and one step more to an operation: the owner collects the acknowledgements.
+"""WME-2: WME-1 with fewer messages and one step more per operation: the owner collects the acknowledgements.
 
-Who hears of an operation tells its issuer alone; the issuer, with a majority, tells everyone to execute it
-(`DoInvoke`). All else is as in WME-1.
+A process that receives an operation tells its issuer alone. With a majority, the issuer tells everyone to execute it
+(`DoInvoke`). The rest is as in WME-1.
 
-Romano & Rodrigues 2009, section 5 and figure 4. Changed (docs/errata.md): a `DoInvoke` that comes before its operation,
-or after the next one, is not dropped; what has been cleared is executed in order, whenever it is there.
+Romano & Rodrigues 2009, section 5 and figure 4. Changed (docs/errata.md): a `DoInvoke` that arrives before its
+operation, or after the next one, is not dropped. Cleared operations are executed in order, as soon as they are there.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """Weak exclusion by agreeing on everything: to enter, to leave and each operation take a consensus of their own.
 
-The idea. What anybody wants is a command: enter, leave, invoke an operation, or eject the holder, which is what one
-wants who suspects it. Who wants something tells everyone (`Suggest`); all propose the first command they know of that
-is not settled to the next consensus, and all carry out what was decided, in that order. Whoever is first in the queue
-that results holds; the end of its section, left or ejected, makes the next one holder. An operation of a section that
-is over is carried out by nobody.
+What a process wants is a command: enter, leave, invoke an operation, or eject the holder, if it suspects the holder. A
+process tells everyone its command (`Suggest`). All propose the first command they know of that is not settled to the
+next consensus, and all carry out the decisions, in order. The first process in the queue that results is the holder.
+When its section ends, by leaving or ejection, the next one becomes the holder. An operation of a section that is over
+is carried out by nobody.
 
 This is how Romano & Rodrigues 2009, section 5, describe the algorithm with which they compare theirs, by the same
 authors (2008): "the execution of a consensus instance, preceded by a preliminary reliable broadcast aimed at spreading
-the consensus proposal value". Two forms, by the form of the consensus: 3 steps and O(n^2) messages for each command, or
-4 steps and O(n). A decision that all have carried out is forgotten. A fence is the number of ejections, in its high
-bits, and of sections.
+the consensus proposal value". There are two forms, by the form of the consensus: 3 steps and O(n^2) messages for each
+command, or 4 steps and O(n). A decision that all have carried out is forgotten. A fence is the number of ejections, in
+its high bits, and of sections.
 """
 
 from __future__ import annotations
@@ -76,17 +76,17 @@ class WMEConsensusFast(WeakNode):
         super().__init__(me, n, resource)
         self.consensus = Consensus(me, n, type(self).everyone)
         self.commands: list[Command] = []  # known, and not settled
-        # what follows from the commands carried out, so it is the same everywhere
-        self.done = 0  # how many
-        self.queue: list[int] = []  # the first one holds
-        self.section = 0  # how many have begun
+        # the result of the commands carried out: the same at all processes
+        self.done = 0  # the number of commands carried out
+        self.queue: list[int] = []  # the first process is the holder
+        self.section = 0  # the number of sections begun
         self.ejections = 0
         self.asked: list[int] = [0] * n  # the last request of each
         self.invoked: list[int] = [0] * n  # the last operation of each
-        # our own
+        # our own state
         self.number = 0  # of our last request
         self.entered = 0  # our last section
-        self.leaving = False  # we have left it, but not yet for all
+        self.leaving = False  # we have left it, but the others do not know yet
         self.denounced = 0  # the last section whose end we have suggested
 
     # -- calls -----------------------------------------------------------------------------------------

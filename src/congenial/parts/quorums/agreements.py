@@ -1,6 +1,7 @@
 """Quorum agreements: a request set and an acquired set for every process; every request set meets every acquired set.
 
-Where those who ask tell the one, and who has the token tells the other, some process hears of both.
+If a process that asks tells its request set, and a process that gets the token tells its acquired set, then some
+process learns of both.
 
 | name | request set | acquired set | for |
 | --- | --- | --- | --- |
@@ -10,8 +11,8 @@ Where those who ask tell the one, and who has the token tells the other, some pr
 | everyone | everyone | the process alone | every n |
 
 The first two and the last are minimal: without any one member some set would no longer meet all others. Of a path the
-root alone would do, since all paths share it; the other members are those that could stand in for it (Agrawal &
-El Abbadi 1991).
+root alone would do, since all paths share it. The other members are those that could replace it (Agrawal & El Abbadi
+1991).
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ Members = tuple[int, ...]
 
 
 class Agreement:
-    """Request set and acquired set i belong to process i. What does not meet, or has members to spare where `minimal`
-    says that there are none, is refused."""
+    """Request set and acquired set i belong to process i. Sets that do not meet are refused; so are sets with
+    superfluous members, if `minimal` is set."""
 
     def __init__(
         self, name: str, requests: Sequence[Sequence[int]], acquired: Sequence[Sequence[int]], minimal: bool = False
@@ -45,10 +46,10 @@ class Agreement:
             self._verify(told, asked, asking, minimal)
 
     def _verify(self, sets: list[Members], others: list[Members], containing: list[int], minimal: bool) -> None:
-        """Each of `sets` meets each of `others`, and, if it is to be minimal, needs every member for that.
+        """Check that each of `sets` meets each of `others`, and, if `minimal` is set, needs every member for that.
 
-        As with quorums, sets of sets are bit masks: one OR per member, not one test per pair. `containing` are those of
-        the others that a process is a member of.
+        As with quorums, sets of sets are bit masks: one OR per member, not one test per pair. `containing[p]` are
+        those of the others that process p is a member of.
         """
         everything = (1 << len(others)) - 1
         for members in sets:
@@ -66,7 +67,7 @@ class Agreement:
             if minimal:
                 for member in members:
                     if not containing[member] & ~met_twice:
-                        raise ConfigError(f"{self.name} is not minimal: {members} could do without {member}")
+                        raise ConfigError(f"{self.name} is not minimal: {members} does not need {member}")
 
     def sizes(self) -> dict[str, int]:
         """The variables of the cost laws that this structure sets: the largest sets, without their owners."""
@@ -78,7 +79,7 @@ def distinct(sets: list[Members]) -> list[Members]:
 
 
 def memberships(name: str, sets: list[Members], n: int) -> list[int]:
-    """Of every process, the sets that it is a member of."""
+    """For every process, the sets that it is a member of, as a bit mask."""
     containing = [0] * n
     for number, members in enumerate(sets):
         for member in members:
@@ -95,9 +96,9 @@ def largest(sets: list[Members]) -> int:
 def grid(n: int) -> Agreement:
     """The columns and rows of a grid that is about twice as high as wide.
 
-    A process tells r-1 others that it asks and a-1 that it has the token, and each of these may answer: r + 2a is
-    least, for n = r*a, where r = 2a. Row and column have one member in common. In a last row that is short the missing
-    places are filled from the row before.
+    A process tells r-1 others that it asks and a-1 that it has the token, and each of the latter may answer. For
+    n = r*a the sum r + 2a is smallest where r = 2a. Row and column have one member in common. If the last row is short
+    its missing places are filled from the row before.
     """
     width = max(1, round(sqrt(n / 2)))
     columns = [tuple(range(column, n, width)) for column in range(width)]
@@ -133,7 +134,7 @@ def tree(n: int) -> Agreement:
 
 
 def everyone(n: int) -> Agreement:
-    """All are asked, and nobody is told who has the token: then the algorithm is Suzuki and Kasami's."""
+    """All processes are asked, and none is told where the token is: the algorithm is then Suzuki and Kasami's."""
     return Agreement("everyone", [tuple(range(n))] * n, [(process,) for process in range(n)], minimal=True)
 
 

@@ -28,7 +28,7 @@ def plane(n: int) -> Quorums:
     if order < 0:
         raise ConfigError(
             f"no projective plane with {n} points is known here: n must be q*q+q+1 for a prime power q (7, 13, 21, 31, "
-            f"57, 73, 91, ...); use --quorums grid"
+            f"57, 73, 91, ...); use quorums=grid"
         )
     differences = difference_set(order)
     return Quorums("plane", [[(i + d) % n for d in differences] for i in range(n)])

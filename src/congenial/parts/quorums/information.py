@@ -1,18 +1,18 @@
-"""Information structures: whom a process asks, and whom it keeps informed (Sanders 1987; Velazquez 1993, section 5).
+"""Information structures: which processes to ask, and which to inform (Sanders 1987; Velazquez 1993, section 5).
 
-They are what many permission algorithms have in common. Every process i has three sets:
+They describe what many permission algorithms have in common. Every process i has three sets:
 
-- its request set R_i: those whose permission it needs to enter;
-- its inform set I_i: those of them that are told when it has left, and so know from their permission to that message
-  that it may be inside; while it may be, they give their permission to nobody else;
-- its status set S_i: those about whom i is informed, that is all j with i in I_j.
+- its request set R_i: the processes whose permission it needs to enter;
+- its inform set I_i: those of them that it tells when it has left. From their permission to that message they know that
+  it may be inside, and meanwhile give their permission to no other process;
+- its status set S_i: the processes about which i is informed, that is all j with i in I_j.
 
 An algorithm that uses a structure excludes if I_i is within R_i for every i, and for any two processes i and j
 
-- I_i and I_j have a member in common, which lets only one of the two in at a time, or
+- I_i and I_j have a member in common, which admits only one of the two at a time, or
 - each asks the other (i in R_j, j in R_i) and is informed about itself (i in I_i, j in I_j).
 
-Everything else is refused here. (The survey leaves the last clause out; Sanders has i in I_i for all i. We ask for it
+All other structures are refused. (The survey leaves the last clause out; Sanders has i in I_i for all i. We require it
 only where it is needed, so that quorum systems are information structures as they stand.)
 
 | name | I_i | R_i | messages per entry |
@@ -21,8 +21,7 @@ only where it is needed, so that quorum systems are information structures as th
 | maekawa:QUORUMS | quorum of i | quorum of i | 3(q-1), more under contention |
 | centralised | process 0 | process 0 | 3, nothing for process 0 |
 | everybody | everybody | everybody | 3(n-1), more under contention |
-| clusters, or clusters:COUNT | i and the head of its cluster | the same, and everybody in other clusters | 3 + 2(n -
-size) |
+| clusters, clusters:COUNT | i, the head of its cluster | the same, and all other clusters | 3 + 2(n - size) |
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ Sets = Sequence[Sequence[int]]
 
 
 class Information:
-    """The sets of all processes, verified. Members are in ascending order; equal sets given as one object stay one."""
+    """The sets of all processes, verified. Members are in ascending order; sets given as one object stay one."""
 
     def __init__(self, name: str, inform_sets: Sets, request_sets: Sets) -> None:
         self.name = name
@@ -72,7 +71,7 @@ class Information:
         return {"i": max(informed), "i_min": min(informed), "r": max(asked), "r_min": min(asked)}
 
     def _in_order(self, kind: str, sets: Sets) -> list[tuple[int, ...]]:
-        made: dict[int, tuple[int, ...]] = {}  # by the identity of what was given: n may share one set of n
+        made: dict[int, tuple[int, ...]] = {}  # by the identity of the given set: processes may share one
         for process, members in enumerate(sets):
             if id(members) not in made:
                 made[id(members)] = tuple(sorted(set(members)))
@@ -87,10 +86,10 @@ class Information:
     def _verify(self) -> None:
         """Both conditions, with sets of processes as bit masks: an OR per member, not a test per pair."""
         everyone = (1 << self.n) - 1
-        informed_by = holders_of(self.inform_sets)  # informed_by[p]: those that inform p
+        informed_by = holders_of(self.inform_sets)  # informed_by[p]: the processes that inform p
         asked_by: list[int] = []  # likewise; not needed where all inform sets intersect
         masks: dict[int, int] = {}  # of request sets, by their identity
-        knowing = 0  # those that are informed about themselves
+        knowing = 0  # the processes that are informed about themselves
         for process in range(self.n):
             knowing |= informed_by[process] & (1 << process)
         for process, members in enumerate(self.inform_sets):
@@ -125,7 +124,7 @@ def mask_of(members: tuple[int, ...], n: int) -> int:
 
 
 def holders_of(sets: list[tuple[int, ...]]) -> list[int]:
-    """For each process, as a mask, those whose sets it is in."""
+    """For each process, as a bit mask, the processes whose sets it is in."""
     owners: dict[int, int] = {}  # of each set, by its identity
     distinct: list[tuple[int, ...]] = []
     for process, members in enumerate(sets):
@@ -197,10 +196,10 @@ STRUCTURES = {
 
 
 def build_information(text: str, n: int) -> Information:
-    """A structure as users write it: its name, and for some a colon and more, as in maekawa:grid."""
+    """A structure as users write it: its name, for some with an argument after a colon, as in maekawa:grid."""
     name, _, argument = text.partition(":")
     if name not in STRUCTURES:
         raise ConfigError(f"unknown information structure {name!r}: choose from {', '.join(STRUCTURES)}")
     if argument and name not in ("maekawa", "clusters"):
-        raise ConfigError(f"{name} takes nothing behind the colon, not {argument!r}")
+        raise ConfigError(f"{name} takes no argument, not {argument!r}")
     return STRUCTURES[name](n, argument)

@@ -1,10 +1,10 @@
 """k-coteries: sets of quorums of which at most k, and always k, can be held at the same time.
 
-A k-coterie (Kakugawa, Fujita, Yamashita & Ae 1993) keeps three conditions:
+A k-coterie (Kakugawa, Fujita, Yamashita & Ae 1993) satisfies three conditions:
 
 - intersection: of any k+1 quorums two have a member in common, so at most k can be held together;
-- non-intersection: to any fewer than k quorums without common members there is another that has none in common with any
-  of them, so who can choose is never kept out by fewer than k;
+- non-intersection: for any fewer than k disjoint quorums there is another that is disjoint from all of them, so a
+  process that can choose is never kept out by fewer than k;
 - minimality: no quorum contains another.
 
 Velazquez 1993, section 6, gives the second as "there exists another quorum that has a null intersection with one of
@@ -31,8 +31,8 @@ MOST_QUORUMS = 2000  # to be listed one by one
 
 
 class KCoterie:
-    """A k-coterie over processes 0..n-1; what breaks a condition is refused. `home` is each process's first choice: a
-    smallest quorum of which it is a member, if there is any."""
+    """A k-coterie over processes 0..n-1; one that breaks a condition is refused. `home` is each process's first choice:
+    a smallest quorum of which it is a member, if there is any."""
 
     def __init__(self, name: str, n: int, k: int, sets: Sequence[Sequence[int]]) -> None:
         self.name = name
@@ -61,9 +61,9 @@ class KCoterie:
 
 
 def verify(name: str, n: int, k: int, quorums: tuple[tuple[int, ...], ...]) -> None:
-    """Intersection and non-intersection together say: whoever takes quorums without common members, one after the other
-    as long as there is any, ends with k of them. Quorums that have nothing to do with each other, directly or by way of
-    others, can be counted apart."""
+    """Intersection and non-intersection together say: if a process takes disjoint quorums, one after the other as long
+    as there is one, it ends with k of them. Quorums that are not connected by common members, directly or through other
+    quorums, can be counted separately."""
     if not quorums or min([len(members) for members in quorums]) == 0:
         raise ConfigError(f"{name} is no k-coterie: it needs quorums, and each of them members")
     if quorums[0][0] < 0 or max([members[-1] for members in quorums]) >= n:
@@ -78,7 +78,7 @@ def verify(name: str, n: int, k: int, quorums: tuple[tuple[int, ...], ...]) -> N
         fewest += few
         most += many
     if most > k:
-        raise ConfigError(f"{name} is no k-coterie: {most} of its quorums have no common members (intersection)")
+        raise ConfigError(f"{name} is no k-coterie: {most} of its quorums are disjoint (intersection)")
     if fewest < k:
         raise ConfigError(f"{name} is no k-coterie: {fewest} quorums can keep everybody else out (non-intersection)")
 
@@ -99,7 +99,7 @@ def superset_pair(n: int, quorums: tuple[tuple[int, ...], ...]) -> tuple[int, in
 
 
 def parts_of(n: int, quorums: tuple[tuple[int, ...], ...]) -> list[list[tuple[int, ...]]]:
-    """The quorums, those that share members together."""
+    """The quorums, grouped: those that share members are in one group."""
     leader = list(range(n))
 
     def find(process: int) -> int:
@@ -118,11 +118,11 @@ def parts_of(n: int, quorums: tuple[tuple[int, ...], ...]) -> list[list[tuple[in
 
 
 def packings(n: int, quorums: list[tuple[int, ...]]) -> tuple[int, int]:
-    """How many quorums without common members can be taken before none is left: at least, and at most."""
+    """How many disjoint quorums can be taken before none is left: at least, and at most."""
     if all_meet(n, quorums):
         return 1, 1
     if len(quorums) > MOST_QUORUMS:
-        raise ConfigError(f"{len(quorums)} quorums that do not all meet are too many to be verified")
+        raise ConfigError(f"{len(quorums)} quorums that do not all meet are too many to verify")
     masks = [sum([1 << member for member in members]) for members in quorums]
     known: dict[int, tuple[int, int]] = {}
 
@@ -157,7 +157,7 @@ def all_meet(n: int, quorums: list[tuple[int, ...]]) -> bool:
 
 
 def blocks(n: int, k: int) -> KCoterie:
-    """Who takes one quorum in every block has k; nobody can take two in one."""
+    """One quorum in every block makes k; two in one block meet."""
     sets: list[list[int]] = []
     start = 0
     for block in range(k):
@@ -169,7 +169,7 @@ def blocks(n: int, k: int) -> KCoterie:
 
 
 def smallest(sets: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Without those that contain another."""
+    """The sets without those that contain another."""
     kept = tuple(sorted(set(sets)))
     while True:
         n = max([members[-1] for members in kept]) + 1
@@ -195,7 +195,7 @@ def majority(n: int, k: int) -> KCoterie:
 
 
 def square(n: int, k: int) -> KCoterie:
-    """Every row meets every column, so all that are held together are rows, or all are columns."""
+    """Every row meets every column, so quorums that are held together are all rows, or all columns."""
     if n != k * k:
         raise ConfigError(f"a square coterie needs n = k*k = {k * k} processes, not {n}; use coterie=blocks")
     rows = [list(range(k * row, k * row + k)) for row in range(k)]
@@ -211,14 +211,14 @@ KCOTERIES = {"blocks": blocks, "majority": majority, "square": square, "servers"
 
 
 def build_kcoterie(name: str, n: int, k: int) -> KCoterie:
-    """For more entries than processes, as for as many."""
+    """The k-coterie of that name; more entries than processes count as n."""
     if name not in KCOTERIES:
         raise ConfigError(f"unknown k-coterie {name!r}: choose from {', '.join(KCOTERIES)}")
     return KCOTERIES[name](n, min(k, n))
 
 
 class KCoterieName:
-    """A k-coterie of which k is not known yet: it is another option's."""
+    """A k-coterie before k is known, which is another option."""
 
     def __init__(self, name: str, n: int) -> None:
         if name not in KCOTERIES:

@@ -1,17 +1,18 @@
 """Surficial quorums: one for every process and group; those of different groups meet, those of one group need not.
 
-Joung 2003 puts the processes on the faces of a solid. Said flatly: for every two of the m groups there is a square of
+Joung 2003 puts the processes on the faces of a solid. In the plane: for every two of the m groups there is a square of
 k times k processes, of which the first group owns the rows and the second the columns. A group's quorum number r is
 line r in each of its m-1 squares. Two groups meet where a row of the one crosses a column of the other in the square
-they share; a group's own k quorums have no process in common (k is the degree). That takes m(m-1)/2 * k*k processes.
+they share; a group's own k quorums are disjoint (k is the degree). That takes m(m-1)/2 * k*k processes.
 
-With other numbers of processes we do as Atreya, Mittal & Peri 2007, section VII: logical processes are added until the
-degree sqrt(2n/(m(m-1))) is an integer, and mapped round-robin onto the real ones: p stands for p mod n. What met
-before meets after; quorums of one group may now have common members, and a process need not be in its own quorum.
+For other numbers of processes we do as Atreya, Mittal & Peri 2007, section VII: logical processes are added until the
+degree sqrt(2n/(m(m-1))) is an integer, and mapped round-robin onto the real ones: p stands for p mod n. Quorums that
+met before still meet. But quorums of one group may now have common members, and a process need not be in its own
+quorum.
 
-The number of groups is fixed (the papers' weakness). Groups that nobody planned for, numbers m and above, are let in by
-sharing one further set, the same for all of them: the diagonals of the squares of groups (0, 1), (2, 3), ... A diagonal
-crosses every row and every column, so this set meets every quorum; and it is no larger. So safety never depends on m.
+The number of groups is fixed, which is a weakness of the papers. All further groups, numbers m and above, share one
+more set: the diagonals of the squares of groups (0, 1), (2, 3), ... A diagonal crosses every row and every column, so
+this set meets every quorum; and it is no larger. So safety never depends on m.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ from mypy_extensions import mypyc_attr
 
 from congenial.kernel.errors import ConfigError
 
-MOST_LOGICAL = 1_000_000  # processes: that many take seconds to verify
+MOST_LOGICAL = 1_000_000  # processes, which take seconds to verify
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Surficial:
-    """The quorums of n processes for m groups; that they meet is verified. It holds three numbers only: quorums are
-    worked out when they are asked for."""
+    """The quorums of n processes for m groups, verified to meet. It holds three numbers only: quorums are computed when
+    they are asked for."""
 
     def __init__(self, n: int, groups: int) -> None:
         if n < 1 or groups < 1:
-            raise ConfigError(f"surficial quorums need processes and groups, not {n} and {groups}: use --set groups=2")
+            raise ConfigError(f"surficial quorums need processes and groups, not {n} and {groups}: use groups=2")
         self.n = n
         self.groups = max(2, groups)  # m; one group by itself has nobody to meet
         squares = self.groups * (self.groups - 1) // 2
@@ -40,12 +41,12 @@ class Surficial:
         if squares * self.degree * self.degree > MOST_LOGICAL:
             raise ConfigError(
                 f"surficial quorums for {self.groups} groups take {squares * self.degree * self.degree} logical "
-                f"processes, more than {MOST_LOGICAL}: use fewer (--set groups=...); groups beyond them share a quorum"
+                f"processes, more than {MOST_LOGICAL}: use fewer (groups=...); groups beyond them share a quorum"
             )
         verify([*[self._family(group) for group in range(self.groups)], [self.common()]])
 
     def of(self, process: int, group: int) -> tuple[int, ...]:
-        """The members whose consent `process` needs for `group`: any number from 0 will do."""
+        """The members whose consent `process` needs for `group`, any number from 0 on."""
         return self.quorum(group, process % self.degree) if group < self.groups else self.common()
 
     def quorum(self, group: int, line: int) -> tuple[int, ...]:
@@ -60,10 +61,10 @@ class Surficial:
         return tuple(sorted(members))
 
     def common(self) -> tuple[int, ...]:
-        """What all groups from m on share: for every group a diagonal that crosses all its lines."""
+        """The quorum that all groups from m on share: for every group a diagonal that crosses all its lines."""
         members: set[int] = set()
         for group in range(0, self.groups, 2):
-            first = min(group, self.groups - 2)  # of an odd number the last one is paired once more
+            first = min(group, self.groups - 2)  # with an odd number the last group is paired again
             start = self._square(first, first + 1)
             for step in range(self.degree):
                 members.add((start + step * self.degree + step) % self.n)

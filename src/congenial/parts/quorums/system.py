@@ -1,4 +1,4 @@
-"""A quorum system: what algorithms need of one, verified when it is made."""
+"""A quorum system, verified when it is made."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from congenial.kernel.errors import ConfigError
 
 
 class Quorums:
-    """Quorum i belongs to process i. Any two quorums intersect; a construction that fails to is refused."""
+    """Quorum i belongs to process i. Any two quorums must intersect; others are refused."""
 
     def __init__(self, name: str, sets: Sequence[Sequence[int]]) -> None:
         self.name = name

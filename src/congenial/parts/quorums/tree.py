@@ -1,9 +1,9 @@
 """Tree quorums: a path from the root of a binary tree to a leaf, rebuilt around processes that have failed.
 
-The children of process p are 2p+1 and 2p+2. Of a subtree a quorum holds its root and a quorum of one child's subtree;
-or, if the root has failed, a quorum of every child's (Agrawal & El Abbadi 1991). Any two quorums of a subtree meet:
-both hold its root; or one holds the root and goes on into a child's subtree, where the other has a quorum, too; or both
-have quorums in all of them. A leaf that has failed cannot be replaced.
+The children of process p are 2p+1 and 2p+2. A quorum of a subtree consists of its root and a quorum of one child's
+subtree; or, if the root has failed, of a quorum of every child's subtree (Agrawal & El Abbadi 1991). Any two quorums of
+a subtree meet: both contain its root; or one contains the root and continues in a child's subtree, where the other has
+a quorum as well; or both have quorums in all of them. A leaf that has failed cannot be replaced.
 
 Without failures a quorum has log2(n) members; with them up to (n+1)/2, all the leaves of a full tree. Where n is even
 one process has a single child, and a quorum around it is a path without it: still safe, though no longer minimal.
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 
 def tree_quorum(n: int, process: int, failed: Sequence[int] = ()) -> tuple[int, ...]:
-    """A quorum without the failed ones, empty if there is none. It leads through `process`, where that is possible."""
+    """A quorum without the failed processes, empty if there is none. It contains `process` where that is possible."""
     return tuple(sorted(below(0, n, line_to(process), process, failed)))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from congenial.parts.news import News
+from congenial.parts.updates import Updates
 from congenial.parts.weights import NOTHING, ONE, Weight, at_most_one, half, plus
 
 WEIGHTS = st.builds(lambda odd, power: plus((odd, power), NOTHING), st.integers(0, 10**30), st.integers(0, 200))
@@ -44,7 +44,7 @@ def test_what_is_dealt_out_in_halves_is_one_again_when_all_is_back(invitations: 
 
 
 def test_each_reader_is_told_everything_once() -> None:
-    news = News()
+    news = Updates()
     news.learn(4, 1)
     assert news.tell(0) == ((4, 1),)
     assert news.tell(0) == ()
@@ -57,7 +57,7 @@ def test_each_reader_is_told_everything_once() -> None:
 
 
 def test_nobody_is_told_about_itself() -> None:
-    news = News()
+    news = Updates()
     news.learn(4, 1)
     assert news.tell(4) == ()
     news.learn(4, 2)
@@ -67,7 +67,7 @@ def test_nobody_is_told_about_itself() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9), st.integers(0, 3))))
 def test_a_reader_knows_what_it_would_know_from_whole_lists(story: list[tuple[int, int, int]]) -> None:
-    news = News()
+    news = Updates()
     readers: list[dict[int, int]] = [{}, {}, {}]
     for process, number, reader in story:
         news.learn(10 + process, number)

@@ -1,8 +1,7 @@
-"""News: what is known of others, told to each reader once.
+"""Updates: what is known of other processes, told to each reader once.
 
-Of every process a growing number is known, such as the last of its requests that is over. Each reader is told only what
-it has not been told before; over channels that keep the order of messages it then always knows what it would know from
-whole lists.
+For every process a growing number is known, such as the last of its requests that is over. Each reader is told only
+what it has not been told before. Over FIFO channels it then always knows what it would know from complete lists.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ Items: TypeAlias = tuple[tuple[int, int], ...]
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class News:
+class Updates:
     def __init__(self) -> None:
         self.known: dict[int, int] = {}  # by process
         self.untold: dict[int, set[int]] = {}  # by reader: the processes whose numbers have grown since it was told
@@ -28,7 +27,7 @@ class News:
                 self.untold[reader].add(process)
 
     def tell(self, reader: int) -> Items:
-        """What a reader has not been told yet; from now on it has. It needs no news of itself."""
+        """What a reader has not been told yet; it counts as told from now on. A reader is not told about itself."""
         processes = sorted(self.untold[reader]) if reader in self.untold else sorted(self.known)
         self.untold[reader] = set()
         return tuple([(process, self.known[process]) for process in processes if process != reader])
