@@ -102,15 +102,14 @@ class Resume(Message):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class CrashRestart(Instances):
-    """`instance`, of the base class, is the number of processes that have failed before it was made."""
+    """`instance`, of the base class, is the number of processes that have failed before it was made. After a restart it
+    runs again from RESUME on."""
 
     messages: ClassVar[Messages] = (*Instances.messages, Notify, Restart, Done, Start, Leave, Resume)
 
     def __init__(self, me: int, n: int, **settings: Setting) -> None:
         super().__init__(me, n, **settings)
         self.failed: Processes = ()  # in my view; it only grows
-        self.running = True  # the inner instance; otherwise it waits for RESUME
-        self.wants: Groups = ()  # what the application waits for
         self.deferred = False  # RESTART has arrived, but the application is inside
         self.turn: Start | None = None  # the turn of my old request
         self.left: set[int] = set()  # processes of the batch before mine that have left
@@ -123,12 +122,6 @@ class CrashRestart(Instances):
         self.last: set[int] = set()  # processes of the last batch that have not left
 
     # -- the application -------------------------------------------------------------------------------
-
-    def request(self, groups: Groups, out: Out) -> None:
-        self.wait()
-        self.wants = groups
-        if self.running:
-            self.inner.request(groups, self.inner_out(out))
 
     def release(self, out: Out) -> None:
         self.leave()

@@ -32,7 +32,6 @@ from mypy_extensions import mypyc_attr
 from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import INSIDE, WAITING, Node
 from congenial.kernel.out import Out
-from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Spec
 from congenial.parts.consensus import Consensus, ConsensusMessage, Decide
 from congenial.problems.epochs import EPOCH_BITS, InEpochs
@@ -108,7 +107,7 @@ class Voting(Message):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Epochs(Instances):
-    """`instance`, of the base class, is the number of the epoch."""
+    """`instance`, of the base class, is the number of the epoch. It runs while all members are ready and I am one."""
 
     messages: ClassVar[Messages] = (*Instances.messages, Change, Epoch, Ready, Join, Recall, Recalled, Voting)
     durable: ClassVar[tuple[str, ...]] = ("instance", "members", "consensus", "runs_from", "votes_from")
@@ -117,10 +116,8 @@ class Epochs(Instances):
 
     def __init__(self, me: int, n: int, **settings: Setting) -> None:
         super().__init__(me, n, **settings)
-        self.running = True  # the inner instance; otherwise not all members are ready, or I am not a member
         self.ready: set[int] = set()
         self.early: list[tuple[int, int, Message]] = []  # messages of later epochs: epoch, sender, message
-        self.wants: Groups = ()  # what the application waits for
         self.entered = 0  # the epoch in which it has entered
         self.kept_back: tuple[int, int] | None = None  # an entry (group and fence) that waits for a majority
         self.worn = False  # the fences of this epoch are running out
@@ -135,12 +132,6 @@ class Epochs(Instances):
         self.abstainers: set[int] = set()  # other processes that are known not to vote
 
     # -- the application -------------------------------------------------------------------------------
-
-    def request(self, groups: Groups, out: Out) -> None:
-        self.wait()
-        self.wants = groups
-        if self.running:
-            self.inner.request(groups, self.inner_out(out))
 
     def release(self, out: Out) -> None:
         self.leave()

@@ -18,7 +18,7 @@ from congenial.kernel.errors import ContractError
 from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import Node
 from congenial.kernel.out import Out
-from congenial.kernel.problem import Problem
+from congenial.kernel.problem import Groups, Problem
 from congenial.kernel.spec import Option, Settings, Spec
 from congenial.parts.loopback import Loopback
 from congenial.problems.mutex import MUTEX
@@ -77,6 +77,14 @@ class Instances(Loopback):
         self.members = tuple(range(n))
         self.inner = self._new_inner()
         self.inner_timers: list[int] = []
+        self.running = True  # the inner node works; otherwise its application waits
+        self.wants: Groups = ()  # what the application waits for
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        self.wants = groups
+        if self.running:
+            self.inner.request(groups, self.inner_out(out))
 
     def begin(self, instance: int, members: tuple[int, ...], out: Out) -> None:
         """Replace the instance by a new one; this process must be a member."""

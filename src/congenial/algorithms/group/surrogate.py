@@ -55,8 +55,8 @@ class Surrogate(SurrogateB):
 
     def __init__(self, me: int, n: int, quorums: Quorums | Information) -> None:
         super().__init__(me, n, quorums)
-        self.over: dict[int, int] = {}  # as a requester: each process's last request known to be over      staleList
-        self.news = Updates()  # the same as a member, with what each process was told                 staleList
+        self.over: dict[int, int] = {}  # as a requester: each process's last request known to be over    staleList
+        self.news = Updates()  # the same as a member, with what each process was told                    staleList
 
     # -- leaders and followers -------------------------------------------------------------------------
 

@@ -61,8 +61,8 @@ class Lamport(Node):
 
     def __init__(self, me: int, n: int) -> None:
         super().__init__(me, n)
-        self.clock = 0  #                                                            C_i
-        self.number = 0  # the time of my latest request                               T_m
+        self.clock = 0  #                                   C_i
+        self.number = 0  # the time of my latest request    T_m
         self.missing = 0  # replies I still wait for
         self.queue: list[tuple[int, int]] = []  # all requests I know of: (time, process), oldest first
 

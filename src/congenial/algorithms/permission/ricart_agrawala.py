@@ -51,10 +51,10 @@ class RicartAgrawala(Node):
 
     def __init__(self, me: int, n: int) -> None:
         super().__init__(me, n)
-        self.number = 0  # of my latest request               Our_Sequence_Number
-        self.highest = 0  # number seen in any request        Highest_Sequence_Number
-        self.missing = 0  # replies I still wait for          Outstanding_Reply_Count
-        self.deferred = [False] * n  # do I owe a reply?       Reply_Deferred
+        self.number = 0  # of my latest request             Our_Sequence_Number
+        self.highest = 0  # number seen in any request      Highest_Sequence_Number
+        self.missing = 0  # replies I still wait for        Outstanding_Reply_Count
+        self.deferred = [False] * n  # do I owe a reply?    Reply_Deferred
 
     def request(self, groups: Groups, out: Out) -> None:
         self.wait()

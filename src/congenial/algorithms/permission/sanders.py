@@ -93,9 +93,9 @@ class Sanders(Loopback):
 
     def __init__(self, me: int, n: int, structure: Information) -> None:
         super().__init__(me, n)
-        self.asks = structure.asks(me)  #                                                R_i
-        self.informs = structure.informs(me)  #                                          I_i
-        self.status = structure.status(me)  #                                            S_i
+        self.asks = structure.asks(me)  #                                                               R_i
+        self.informs = structure.informs(me)  #                                                         I_i
+        self.status = structure.status(me)  #                                                           S_i
         self.solitary = structure.solitary  # the processes whose inform set is themselves alone
         self.highest = 0  # number seen in any request
         self.fence = 0  # the largest seen
@@ -104,7 +104,7 @@ class Sanders(Loopback):
         self.lost: set[int] = set()  # those of them at which an older request comes first
         self.inquiries: list[int] = []  # those that want their lock back and have no answer yet
         # in the role of a process that is asked
-        self.holder: tuple[int, int] | None = None  # the request I am locked for: (number, process)       CSSTAT
+        self.holder: tuple[int, int] | None = None  # the request I am locked for: (number, process)    CSSTAT
         self.queue: list[tuple[int, int]] = []  # the requests that wait for that, oldest first
         self.inquired = False  # I have asked for my lock back
 

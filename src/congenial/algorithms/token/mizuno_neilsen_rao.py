@@ -88,14 +88,14 @@ class MizunoNeilsenRao(Node):
     def __init__(self, me: int, n: int, agreement: Agreement) -> None:
         super().__init__(me, n)
         self.asked = agreement.requests[me]  # these learn of my requests                      R_i
-        self.told = agreement.acquired[me]  # these learn that I have the token               A_i
-        self.number = 0  # of my latest request                                               RN[i]
-        self.news: dict[int, int] = {}  # requests the token may not know of                  RN, where it is above LN
+        self.told = agreement.acquired[me]  # these learn that I have the token                A_i
+        self.number = 0  # of my latest request                                                RN[i]
+        self.news: dict[int, int] = {}  # requests the token may not know of                   RN, where it is above LN
         # what I last heard of the token, or its content while I hold it
         self.holder = 0 if me in agreement.acquired[0] else NOBODY
         self.passed_on = False  # have I told the holder of a request?
-        self.queue: list[int] = []  # the next holders                                       Q
-        self.queued = (0,) * n if me == 0 else ()  # latest request of each that was queued   LN
+        self.queue: list[int] = []  # the next holders                                         Q
+        self.queued = (0,) * n if me == 0 else ()  # latest request of each that was queued    LN
         self.entries = 0
 
     def request(self, groups: Groups, out: Out) -> None:

@@ -59,7 +59,7 @@ class NaimiTrehel(Node):
 
     def __init__(self, me: int, n: int) -> None:
         super().__init__(me, n)
-        self.father = 0  # of the last request I know of; the root is its own        LAST
+        self.father = 0  # the process that asked last, as far as I know             LAST
         self.next = NOBODY  # the process that gets the token from me                NEXT
         self.holding = me == 0
         self.entries = 0  # of the token, when I last had it

@@ -57,7 +57,7 @@ class RaymondTree(Node):
 
     def __init__(self, me: int, n: int, tree: Tree) -> None:
         super().__init__(me, n)
-        self.holder = tree.toward_root[me]  # the token is in this direction      HOLDER
+        self.holder = tree.toward_root[me]  # the token is in this direction    HOLDER
         self.queue: list[int] = []  # neighbours that want it, or me            REQUEST_Q
         self.asked = False  # I have sent the holder a request                  ASKED
         self.entries = 0  # of the token, when I last had it

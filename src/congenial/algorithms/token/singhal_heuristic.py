@@ -73,13 +73,13 @@ class SinghalHeuristic(Node):
         super().__init__(me, n)
         # The paper's four states: requesting is kept for everyone, the others concern oneself only, and are `phase`
         # (executing its critical section) and `holding` (an idle token).
-        self.requesting = [process < me for process in range(n)]  #          SV
-        self.numbers = [0] * n  # latest request known of each process      SN
+        self.requesting = [process < me for process in range(n)]  #       SV
+        self.numbers = [0] * n  # latest request known of each process    SN
         self.sent = [False] * n  # has my latest request been sent to a process?
         self.holding = me == 0
         # the token's content, while I hold it
-        self.token_requesting = [False] * n  #                              TSV
-        self.token_numbers = [0] * n  #                                     TSN
+        self.token_requesting = [False] * n  #                            TSV
+        self.token_numbers = [0] * n  #                                   TSN
         self.entries = 0
 
     def request(self, groups: Groups, out: Out) -> None:

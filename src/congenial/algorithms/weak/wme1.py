@@ -129,18 +129,18 @@ class WME1(WeakNode):
     def __init__(self, me: int, n: int, resource: Resource) -> None:
         super().__init__(me, n, resource)
         self.consensus = Consensus(me, n, type(self).everyone)
-        self.epoch = 0  #                                                                    curEp
-        self.owner = 0  # of the token                                                       curOwner
-        self.number = 0  # of our last request                                               reqId
+        self.epoch = 0  #                                                           curEp
+        self.owner = 0  # of the token                                              curOwner
+        self.number = 0  # of our last request                                      reqId
         self.granted: list[int] = [0] * n  # the last request of each that was granted
-        self.requests: list[tuple[int, int]] = []  # process and number                      reqs
-        self.place = 0  # of the last grant or operation                                     curSN
-        self.history: list[Placed] = []  # operations that some process may lack              opHist
+        self.requests: list[tuple[int, int]] = []  # process and number             reqs
+        self.place = 0  # of the last grant or operation                            curSN
+        self.history: list[Placed] = []  # operations that some process may lack    opHist
         self.executed = 0  # the place of the last operation executed
         self.acked: list[int] = [0] * n  # the last place that each has acknowledged
         self.entries = 0  # if we own the token: in this epoch
-        self.blocked = False  # the epoch is being ended                                     block
-        self.reports: dict[int, NewEpoch] = {}  # those received, by process                 S
+        self.blocked = False  # the epoch is being ended                            block
+        self.reports: dict[int, NewEpoch] = {}  # those received, by process        S
         self.early: dict[int, PlacedMessage] = {}  # messages whose turn has not come, by place
         self.ahead: list[tuple[int, EpochMessage]] = []  # sender and message of later epochs
 
