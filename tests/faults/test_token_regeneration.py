@@ -102,7 +102,7 @@ def test_all_runs_with_faults_that_it_survives(algorithm: str, system: dict[str,
 
 @pytest.mark.parametrize("timers", ["free", "quiet", "patient"])
 def test_nishio_li_manning_never_lets_two_in(timers: str) -> None:
-    """Ages grow with every wrong time-out, so that there is no end of states: the first ones of all."""
+    """Ages grow with every wrong time-out, so the states are endless: explore the first ones."""
     result = check(NLM, nodes=3, requests=1, limit=15_000, crashes=1, losses=1, timers=timers)
     assert result.ok, result.verdict()
 

@@ -15,7 +15,7 @@ from congenial.systems.system import System
 
 
 class Run:
-    """Nodes, the messages under way, and a judge of what they do. `entries` lists (process, group, fence)."""
+    """Nodes, the messages in transit, and a judge of what they do. `entries` lists (process, group, fence)."""
 
     def __init__(self, name: str, n: int, **options: str) -> None:
         system = System(ALGORITHMS[name], n, options)

@@ -146,7 +146,7 @@ def switches(events: list[Event]) -> int:
 @pytest.mark.parametrize(("n", "m"), [(4, 10), (10, 4), (12, 2), (6, 6)])
 @pytest.mark.parametrize("name", FORMS)
 def test_at_most_min_n_m_sessions_until_a_request_is_served(name: str, n: int, m: int) -> None:
-    """Stays are long: at most one session begins while a request is under way."""
+    """Stays are long: at most one session begins while a request is in transit."""
     lengths = set()
     for seed in range(3):
         load: dict[str, Any] = {"nodes": n, "groups": m, "think": 5, "hold": "constant:50", "delay": "constant:1"}
@@ -177,7 +177,7 @@ def test_smooth_admission(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", FORMS)
 def test_concurrent_occupancy(name: str, tmp_path: Path) -> None:
-    """Nobody asks for another group: nobody waits for another to leave, be the captain inside or outside."""
+    """Nobody asks for another group: nobody waits for another to leave, whether the captain is inside or not."""
     rows = [(20.0 * process, process, 0, 100.0 if process == 0 else 3000.0) for process in range(12)]
     assert max(waits(name, 12, arrivals(tmp_path / "same.csv", rows))) == 2
 

@@ -208,7 +208,7 @@ def test_maekawa_on_a_plane_costs_three_to_five_times_the_root_of_n(n: int, dela
 
 
 def test_maekawa_needs_fifo_channels() -> None:
-    """Where a message may overtake another some run goes wrong; in FIFO channels the same runs are well."""
+    """Where a message may overtake another some run goes wrong; in FIFO channels the same runs are correct."""
     for fifo, all_well in ((True, True), (False, False)):
         runs = [simulate("maekawa", nodes=7, requests=20, think=5, hold=1, seed=s, fifo=fifo) for s in range(8)]
         assert all([result.ok for result in runs]) == all_well

@@ -135,7 +135,7 @@ class StaleInvitesIgnored(SurrogateA):
 
 
 class StaleWeightLost(SurrogateB):
-    """The weight in an invitation that comes too late is not sent back."""
+    """The weight in a stale invitation is not sent back."""
 
     def _on_stale_invite(self, src: int, msg: surrogate_quorum.Invite, out: Out) -> None:
         pass
@@ -254,7 +254,7 @@ def test_a_late_request_for_the_group_inside_takes_three_hops(tmp_path: Path) ->
 
 
 def test_a_leader_outside_lets_others_in_until_it_has_to_step_down(tmp_path: Path) -> None:
-    """Process 0 leads and leaves, 1 stays; 2 comes for the same group, then 3 for another."""
+    """Process 0 leads and leaves, 1 stays; 2 asks for the same group, then 3 for another."""
     rows = [(0.0, 0, 0, 200.0), (100.0, 1, 0, 1000.0), (500.0, 2, 0, 10.0), (700.0, 3, 1, 10.0), (800.0, 4, 0, 10.0)]
     waited = waits("surrogate-concurrent", 7, arrivals(tmp_path / "outside.csv", rows))
     assert waited[2] <= 3
@@ -350,7 +350,7 @@ def test_thousands_of_groups_appear_while_running(name: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("name", [*FORMS, *GENERAL])
 def test_channels_must_keep_the_order(name: str) -> None:
-    """Where a message may overtake another some run goes wrong; where none may, the same runs are well."""
+    """Where a message may overtake another some run goes wrong; where none may, the same runs are correct."""
     for fifo, all_well in ((True, True), (False, False)):
         runs = [simulate(name, nodes=7, groups=2, requests=20, think=5, hold=1, seed=s, fifo=fifo) for s in range(4)]
         assert all([result.ok for result in runs]) == all_well

@@ -90,7 +90,7 @@ class Eager(Decider):
 
 
 class Phoenix(Eager):
-    """Comes back after a crash, and proposes again."""
+    """Recovers after a crash, and proposes again."""
 
     def on_recover(self, out: Out) -> None:
         self.consensus.propose(INSTANCE, self.n - 1 - self.me, out)  # not what it proposed before
@@ -98,7 +98,7 @@ class Phoenix(Eager):
 
 
 class Stubborn(Phoenix):
-    """Says everything again whenever its patience ends: bears any loss."""
+    """Repeats everything whenever a timer expires: survives any loss."""
 
     def request(self, groups: Groups, out: Out) -> None:
         super().request(groups, out)
@@ -118,6 +118,6 @@ class Stubborn(Phoenix):
 
 
 class Amnesiac(Phoenix):
-    """Comes back, but has forgotten everything."""
+    """Recovers, but has forgotten everything."""
 
     durable = ()

@@ -1,4 +1,4 @@
-"""Weights and news, which Surrogate is made of."""
+"""Weights and updates, which Surrogate is made of."""
 
 from __future__ import annotations
 

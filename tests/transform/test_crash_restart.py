@@ -433,7 +433,7 @@ class Disturbed(Restarted):  # type: ignore[misc]
 
 
 class Haunted(Permitted):  # type: ignore[misc]
-    """Takes messages of an old instance for those of the present one."""
+    """Takes messages of an old instance for those of the current one."""
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
         if isinstance(msg, Inside):

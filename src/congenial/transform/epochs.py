@@ -120,7 +120,7 @@ class Epochs(Instances):
         self.early: list[tuple[int, int, Message]] = []  # messages of later epochs: epoch, sender, message
         self.entered = 0  # the epoch in which it has entered
         self.kept_back: tuple[int, int] | None = None  # an entry (group and fence) that waits for a majority
-        self.worn = False  # the fences of this epoch are running out
+        self.fences_low = False  # the fences of this epoch are running out
         self.suspects: set[int] = set()
         self.called_for = 0  # the latest epoch I have proposed members for
         self.pause = FIRST_PAUSE
@@ -147,13 +147,13 @@ class Epochs(Instances):
             self.enter(out, self.instance << EPOCH_BITS | fence, group)
         else:
             self.kept_back = (group, fence)
-        self.worn = fence > LAST_FENCE // 2
+        self.fences_low = fence > LAST_FENCE // 2
 
     def _left(self, out: Out) -> None:
         """The application has left: tell the inner node, or get ready for the next epoch."""
         if self.entered == self.instance:
             self.inner.release(self.inner_out(out))
-            if self.worn:
+            if self.fences_low:
                 self._call(out)
         else:
             self._be_ready(out)
@@ -251,7 +251,7 @@ class Epochs(Instances):
         self.running = False
         self.ready = set()
         self.kept_back = None
-        self.worn = False
+        self.fences_low = False
         self.early = [message for message in self.early if message[0] >= epoch]
         self.consensus.forget(epoch + 1)
         out.save()

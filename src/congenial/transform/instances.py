@@ -53,7 +53,7 @@ class Setting:
         return self._sizes
 
 
-class Pass:
+class SettingBuilder:
     """Builds a `Setting` for an option."""
 
     def __init__(self, option: Option) -> None:
@@ -201,7 +201,7 @@ def transformed(algorithm: type[Node], wrapper: type[Instances], spec: Spec, pro
         size=inner.size,
         concurrency=inner.concurrency,
         concurrent_entry=inner.concurrent_entry,
-        options=tuple([replace(option, build=Pass(option)) for option in inner.options]),
+        options=tuple([replace(option, build=SettingBuilder(option)) for option in inner.options]),
     )
     namespace = {
         "algorithm": algorithm,

@@ -105,13 +105,13 @@ class Kakugawa(Loopback):
         self.locks: set[int] = set()  # members locked for me
         self.lost: set[int] = set()  # members at which older requests come first
         self.tried: list[int] = []  # quorums asked in full
-        self.hope = -1  # the one in which I have not lost, or -1
+        self.candidate = -1  # the one in which I have not lost, or -1
         # in the role of a quorum member
         self.locked_for: tuple[int, int] | None = None  # the request I am locked for: (number, process)
         self.queue: list[tuple[int, int]] = []  # the requests that wait for my lock, oldest first
         self.inquired = False  # I have asked for my lock back
         self.kept = False  # the holder is inside and keeps it
-        self.hopes = -1  # the first process in the queue, if it has not been told that it has lost
+        self.untold = -1  # the first process in the queue, if it has not been told that it has lost
 
     # -- the requester ---------------------------------------------------------------------------------
 
@@ -129,7 +129,7 @@ class Kakugawa(Loopback):
 
     def _ask(self, index: int, out: Out) -> None:
         """Ask a quorum. My own answer comes at once, so I ask myself last."""
-        self.hope = index
+        self.candidate = index
         self.tried.append(index)
         members = [member for member in self.quorums[index] if member not in self.asked and member != self.me]
         if self.me in self.quorums[index] and self.me not in self.asked:
@@ -142,7 +142,7 @@ class Kakugawa(Loopback):
 
     def _look_elsewhere(self, out: Out) -> None:
         """Turn to the next quorum in which I have not lost, if there is one."""
-        self.hope = -1
+        self.candidate = -1
         for step in range(len(self.quorums)):
             index = (self.home + step) % len(self.quorums)
             if self.lost.isdisjoint(self.quorums[index]):
@@ -156,12 +156,12 @@ class Kakugawa(Loopback):
             if member in self.quorums[index] and self._is_mine(index):
                 self._enter_with(index, out)
                 return
-        if self.hope < 0:
+        if self.candidate < 0:
             self._look_elsewhere(out)
 
     def _on_lost(self, member: int, out: Out) -> None:
         self.lost.add(member)
-        if self.hope >= 0 and member in self.quorums[self.hope]:
+        if self.candidate >= 0 and member in self.quorums[self.candidate]:
             self._look_elsewhere(out)
 
     def _on_inquire(self, member: int, number: int, out: Out) -> None:
@@ -184,7 +184,7 @@ class Kakugawa(Loopback):
         self.locks.difference_update(rest)
         self.lost = set()
         self.tried = []
-        self.hope = -1
+        self.candidate = -1
         self.enter(out)
         self._release(rest, out)
 
@@ -207,8 +207,8 @@ class Kakugawa(Loopback):
         if not leads or holder < request or self.kept:
             self._tell(src, Failed(number), out)
             return
-        overtaken = self.hopes
-        self.hopes = src
+        overtaken = self.untold
+        self.untold = src
         if overtaken >= 0:
             self._fail(overtaken, out)
         elif not self.inquired:
@@ -224,17 +224,17 @@ class Kakugawa(Loopback):
 
     def _on_kept(self, out: Out) -> None:
         self.kept = True
-        hopes = self.hopes
-        self.hopes = -1
-        if hopes >= 0:
-            self._fail(hopes, out)
+        untold = self.untold
+        self.untold = -1
+        if untold >= 0:
+            self._fail(untold, out)
 
     def _on_release(self, src: int, out: Out) -> None:
         holder = self.locked_for
         if holder is None or holder[1] != src:
             self.queue = [request for request in self.queue if request[1] != src]
-            if self.hopes == src:
-                self.hopes = -1
+            if self.untold == src:
+                self.untold = -1
             return
         self.locked_for = None
         if self.queue:
@@ -244,7 +244,7 @@ class Kakugawa(Loopback):
         self.locked_for = request
         self.inquired = False
         self.kept = False
-        self.hopes = -1
+        self.untold = -1
         self._tell(request[1], Locked(request[0]), out)
 
     def _fail(self, process: int, out: Out) -> None:

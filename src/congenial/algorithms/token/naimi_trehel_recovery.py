@@ -119,7 +119,7 @@ class NaimiTrehelRecovery(NaimiTrehel):
         self.awaiting: dict[int, int] = {}  # processes that asked me where the token is, with their lives
         self.era = 0  # how many tokens have been made
         self.life = 0  # how often I have recovered
-        self.astray = False  # I have recovered, and know nothing yet
+        self.recovering = False  # I have recovered, and know nothing yet
 
     def request(self, groups: Groups, out: Out) -> None:
         self.wait()
@@ -167,7 +167,7 @@ class NaimiTrehelRecovery(NaimiTrehel):
     def on_recover(self, out: Out) -> None:
         self.holding = False
         self.father = self.me
-        self.astray = True
+        self.recovering = True
         self.life += 1
         out.save()
         self._begin(QUERYING, Query(self.life), out)
@@ -181,7 +181,7 @@ class NaimiTrehelRecovery(NaimiTrehel):
         out.set_timer(ALARM, self.wait_time)
 
     def _on_request(self, origin: int, out: Out) -> None:
-        if origin == self.me or self.astray:
+        if origin == self.me or self.recovering:
             return  # it has returned to its origin, or leads nowhere; the origin will notice
         if self.holding and self.next == NOBODY and self.phase == IDLE:
             self._pass_token(origin, out)
@@ -192,7 +192,7 @@ class NaimiTrehelRecovery(NaimiTrehel):
         self.father = origin
 
     def _on_token(self, src: int, token: Token, out: Out) -> None:
-        if self.astray or self.holding or token.entries >> ERA < self.era:
+        if self.recovering or self.holding or token.entries >> ERA < self.era:
             return
         self.holding = True
         self.entries = token.entries
@@ -271,7 +271,7 @@ class NaimiTrehelRecovery(NaimiTrehel):
     def _know(self, era: int, out: Out) -> None:
         """There is a token, in this era."""
         self.stage = CALM
-        self.astray = False
+        self.recovering = False
         out.cancel_timer(ALARM)
         if era > self.era:
             self.era = era

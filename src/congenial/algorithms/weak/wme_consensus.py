@@ -87,7 +87,7 @@ class WMEConsensusFast(WeakNode):
         self.number = 0  # of our last request
         self.entered = 0  # our last section
         self.leaving = False  # we have left it, but the others do not know yet
-        self.denounced = 0  # the last section whose end we have suggested
+        self.suggested_end = 0  # the last section whose end we have suggested
 
     # -- calls -----------------------------------------------------------------------------------------
 
@@ -210,8 +210,8 @@ class WMEConsensusFast(WeakNode):
             elif self.me not in self.queue:  # our section was over before we knew of it
                 self._ask(out)
         holder = self.queue[0] if self.queue else self.me
-        if holder in self.consensus.suspects and self.denounced < self.section:
-            self.denounced = self.section
+        if holder in self.consensus.suspects and self.suggested_end < self.section:
+            self.suggested_end = self.section
             self._suggest((EJECT, holder, 0, self.section, None), out)
 
 
