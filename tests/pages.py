@@ -15,20 +15,31 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import congenial
+from congenial.cli import main
 from congenial.net.config import free_addresses
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"((?:^(?!```)[^\n]+\n)*)\n?^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 VERDICT = re.compile(r"\b(SAFETY|DEADLOCK|STARVATION|CONCURRENT ENTRY|BOUND|ILLEGAL STEP|VIOLATION)\b")
+
+
+def commands_of(page: Path) -> list[Command]:
+    blocks = re.findall(r"```console\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    return [command for block in blocks for command in Command.all_in(block)]
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -69,11 +80,23 @@ class Command:
         """Run it; it must print what is expected, and fail where the expected output says so."""
         words = ["sh", "-c", self.text]
         ended = subprocess.run(words, capture_output=True, text=True, cwd=folder, env=env, timeout=100)
-        about = f"$ {self.text}\n{ended.stdout}{ended.stderr}"
-        assert any_code or ended.returncode == (1 if self.fails else 0), about
+        self.compare(ended.returncode, ended.stdout, ended.stderr, any_code)
+
+    def run_here(self, any_code: bool = False) -> None:
+        """The same for a command of congenial, in this process and folder, which saves the time to start it."""
+        program, *words = shlex.split(self.text)
+        assert program == "congenial"
+        out, err = StringIO(), StringIO()
+        with pytest.raises(SystemExit) as end, redirect_stdout(out), redirect_stderr(err):
+            main(words)
+        self.compare(int(end.value.code or 0), out.getvalue(), err.getvalue(), any_code)
+
+    def compare(self, code: int, out: str, err: str, any_code: bool) -> None:
+        about = f"$ {self.text}\n{out}{err}"
+        assert any_code or code == (1 if self.fails else 0), about
         position = 0
         for line in self.expected:
-            place = ended.stdout.find(line, position)
+            place = out.find(line, position)
             assert place >= 0, f"{line!r} is not in the output, or not in this place:\n{about}"
             position = place + len(line)
 

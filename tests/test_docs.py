@@ -19,7 +19,7 @@ import pytest
 
 import congenial
 from congenial.lab.sweep import Sweep
-from pages import DOCS, ROOT, Command, environment, run_page
+from pages import DOCS, ROOT, Command, commands_of, run_page
 
 TABLE = re.compile(r"`congenial list --markdown` prints\n\n(.*?)\n\n", re.DOTALL)
 
@@ -81,15 +81,14 @@ def test_the_tutorial_shows_the_example() -> None:
     assert f"```python\n{program}```" in (DOCS / "tutorial.md").read_text(encoding="utf-8")
 
 
-def commands(page: str) -> list[Command]:
-    blocks = re.findall(r"```console\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
-    return [command for block in blocks for command in Command.all_in(block)]
+SHOWN = [*commands_of(DOCS / "transforms.md"), *commands_of(DOCS / "choosing.md")]
 
 
-@pytest.mark.parametrize("command", [*commands("transforms.md"), *commands("choosing.md")], ids=lambda c: c.text)
-def test_the_command_says_what_the_page_says(command: Command, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", SHOWN, ids=lambda command: command.text)
+def test_the_command_says_what_the_page_says(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     assert command.expected, "the page should say what the command prints"
-    command.run(ROOT, environment(tmp_path), any_code="--json" in command.text)  # "entries" says it all
+    monkeypatch.chdir(ROOT)
+    command.run_here(any_code="--json" in command.text)  # "entries" says it all
 
 
 HEADLESS = re.compile(
@@ -199,8 +198,8 @@ def test_the_locks_page() -> None:
         async with congenial.join("a", peers={"a": "127.0.0.1:1"}) as cluster:
 
             async def write(invoice: None, fence: int) -> None:
-                door = cluster._host.doors["invoices"]
-                asyncio.get_running_loop().call_soon(door._lose_all, "for a test")
+                entrance = cluster.mutex("invoices")._entrance
+                asyncio.get_running_loop().call_soon(entrance._lose_all, "for a test")
                 await asyncio.sleep(60)
 
             with pytest.raises(congenial.LockLost, match="for a test"):

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-import congenial as package
+from pages import DOCS, ROOT, Command, commands_of
 
-ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "errata.md"
+PAGE = DOCS / "errata.md"
 TEXT = PAGE.read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```console\n(.*?)```", TEXT, re.DOTALL)
-COMMANDS = [line.removeprefix("$ ") for block in BLOCKS for line in block.splitlines()]
-VERDICTS = ("SAFETY", "DEADLOCK", "STARVATION", "CONCURRENT ENTRY", "BOUND", "ILLEGAL STEP")
 
 
 def test_every_entry_has_a_command_and_a_remedy() -> None:
@@ -29,18 +20,11 @@ def test_every_entry_has_a_command_and_a_remedy() -> None:
         assert "**Instead:**" in entry
 
 
-@pytest.mark.parametrize("line", COMMANDS)
-def test_the_command_says_what_the_page_says(line: str) -> None:
-    command, _, said = line.partition("  # ")
-    program, *words = shlex.split(command)
-    assert program == "congenial"
-    env = {**os.environ, "PYTHONPATH": str(Path(package.__file__).parents[1])}
-    ended = subprocess.run(
-        [sys.executable, "-m", "congenial", *words], capture_output=True, text=True, cwd=ROOT, env=env, timeout=100
-    )
-    assert ended.returncode == (1 if said in VERDICTS else 0), ended.stdout + ended.stderr
-    assert said, "the page should say what the command prints"
-    assert said in ended.stdout
+@pytest.mark.parametrize("command", commands_of(PAGE), ids=lambda command: command.text)
+def test_the_command_says_what_the_page_says(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert command.expected, "the page should say what the command prints"
+    monkeypatch.chdir(ROOT)
+    command.run_here()
 
 
 def test_the_table_leads_to_every_entry() -> None:
