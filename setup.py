@@ -32,10 +32,17 @@ INTERPRETED = (  # run once per run, not per event
     "sim/simulate.py",
     "sim/detection.py",
     "sim/hops.py",
+    "checker/bounds.py",
     "checker/check.py",
-    "checker/cases.py",
+    "checker/check_run.py",
+    "checker/counterexample.py",
     "checker/fuzz.py",
+    "checker/graph_faults.py",
     "checker/replay.py",
+    "checker/result.py",
+    "checker/shorten.py",
+    "checker/tasks.py",
+    "checker/workers.py",
 )
 NOTICE = "congenial: not compiled ({}); the package works, but simulates and checks several times slower"
 QUIET = 5.0  # seconds between two lines of progress where the output is not a terminal

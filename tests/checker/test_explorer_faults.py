@@ -23,10 +23,13 @@ from faulty import (
     Unlucky,
 )
 
-from congenial.checker.check import CheckResult, check
-from congenial.checker.explore import EVENT_MASK, PROCESS_SHIFT, Explorer
+from congenial.checker.check import check
+from congenial.checker.events import ARGUMENT, EVENT_MASK, LOSE, PROCESS_SHIFT
+from congenial.checker.explore import Explorer
 from congenial.checker.fuzz import fuzz
-from congenial.checker.world import ARGUMENT, LOSE, Bounds, World
+from congenial.checker.result import CheckResult
+from congenial.checker.rules import Rules
+from congenial.checker.world import World
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import Node
 from congenial.systems.system import System
@@ -191,8 +194,8 @@ def test_a_limit_is_kept_and_told() -> None:
 
 @pytest.mark.parametrize("vanishing", [True, False])
 def test_what_was_sent_last_may_get_lost_with_the_sender(vanishing: bool) -> None:
-    bounds = Bounds(requests=1, crashes=1, victim=1, recovery=False, vanishing=vanishing)
-    explorer = Explorer(World(System(Tolerant, 2), bounds), 10_000)
+    rules = Rules(requests=1, crashes=1, victim=1, recovery=False, vanishing=vanishing)
+    explorer = Explorer(World(System(Tolerant, 2), rules), 10_000)
     explorer.run(stop_at_first=False)
     assert explorer.complete
     losses = [int(label) for label in explorer.labels if int(label) & EVENT_MASK & ~ARGUMENT == LOSE]

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import pytest
 
 from congenial import MUTEX, Law, Message, Node, Out, Spec
-from congenial.checker.check import CheckResult, check
+from congenial.checker.check import check
+from congenial.checker.result import CheckResult
 from congenial.kernel.node import WAITING
 
 COUNTEREXAMPLES = Path(__file__).parents[2] / "docs" / "counterexamples"

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from congenial.algorithms.token.naimi_trehel_recovery import SPEC
-from congenial.checker.check import CheckResult, check
+from congenial.checker.check import check
+from congenial.checker.result import CheckResult
 from congenial.sim.engine import SimulationFailed
 from congenial.sim.scenario import Scenario
 from congenial.systems.streams import stream
@@ -43,7 +44,7 @@ def found(**system: Any) -> CheckResult:
 
 def test_late_answers_make_two_tokens() -> None:
     assert "an answer that takes longer than Telec: two tokens" in SPEC.flaws
-    assert "while 0 is inside" in found(nodes=2, requests=1, timers="free").verdict()
+    assert "while process 0 is inside" in found(nodes=2, requests=1, timers="free").verdict()
 
 
 def test_two_lost_messages_make_two_tokens() -> None:

@@ -15,10 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from protocols import ANYONE, Pick, node_class, protocol
 
-from congenial.checker.check import CheckResult, check, parse_wants, path_to
-from congenial.checker.explore import ILLEGAL, SAFETY, Explorer
+from congenial.checker.bounds import menus
+from congenial.checker.check import check
+from congenial.checker.counterexample import path_to
+from congenial.checker.events import HEADER
+from congenial.checker.explore import Explorer
+from congenial.checker.faults import ILLEGAL, SAFETY
 from congenial.checker.movers import Movers, Situation
-from congenial.checker.world import HEADER, Bounds, World
+from congenial.checker.result import CheckResult
+from congenial.checker.rules import Rules
+from congenial.checker.world import World
 from congenial.kernel.message import Message
 from congenial.kernel.node import WAITING, Node
 from congenial.kernel.out import Out
@@ -154,7 +160,7 @@ class TwoWords(Node):
 def test_fences_that_do_not_grow_in_one_order_only(algorithm: type[Node], nodes: int) -> None:
     texts = []
     for reduce in (False, True):
-        explorer = explored(algorithm, nodes, Bounds(requests=1), reduce)  # deadlocks, too, while somebody does not ask
+        explorer = explored(algorithm, nodes, Rules(requests=1), reduce)  # deadlocks, too, while somebody does not ask
         texts.append({fault.text for fault in explorer.faults if fault.kind == SAFETY})
     assert texts[0] == texts[1]
     assert "after one with fence" in texts[0].pop()
@@ -165,9 +171,9 @@ def test_fences_that_do_not_grow_in_one_order_only(algorithm: type[Node], nodes:
 LIMIT = 4000
 
 
-def explored(algorithm: type[Node], n: int, bounds: Bounds, reduce: bool) -> Explorer:
+def explored(algorithm: type[Node], n: int, rules: Rules, reduce: bool) -> Explorer:
     """Everything, faults included; unlike `check` it does not stop at the first."""
-    world = World(System(algorithm, n), bounds)
+    world = World(System(algorithm, n), rules)
     exceptions: set[Situation] = set()
     while True:
         movers = Movers(world, exceptions) if reduce else None
@@ -196,11 +202,11 @@ def compare(pick: Pick) -> bool:
     fifo = pick(2) == 1
     groups = 1 + pick(2) if groups_for(algorithm) > 1 else 1
     requests = 1 + pick(2) if n == 2 else 1
-    bounds = Bounds(requests=requests, menus=parse_wants("", n, groups), fifo=fifo)
-    full = explored(algorithm, n, bounds, reduce=False)
+    rules = Rules(requests=requests, menus=menus("", n, groups), fifo=fifo)
+    full = explored(algorithm, n, rules, reduce=False)
     if not full.complete:
         return False
-    reduced = explored(algorithm, n, bounds, reduce=True)
+    reduced = explored(algorithm, n, rules, reduce=True)
     assert reduced.count <= full.count
     kinds = {fault.kind for fault in full.faults}
     found = {fault.kind for fault in reduced.faults}

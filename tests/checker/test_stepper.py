@@ -121,7 +121,7 @@ def test_who_recovers_has_what_it_saved_and_nothing_else() -> None:
 def test_timers_are_forgotten_in_a_crash() -> None:
     stepper = stepper_of(Hasty)
     stepper.take(ask(0))
-    assert stepper.timers[0] == [1]
+    assert stepper.processes[0].timers == [1]
     stepper.take(Action("crash", 0))
     stepper.take(Action("recover", 0))
     with pytest.raises(ContractError):

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import pytest
 
 from congenial.algorithms.permission.agrawal_el_abbadi import AgrawalElAbbadi
-from congenial.checker.check import CheckResult, check
+from congenial.checker.check import check
 from congenial.checker.fuzz import fuzz
+from congenial.checker.result import CheckResult
 from congenial.sim.simulate import simulate
 
 NAME = "agrawal-el-abbadi"

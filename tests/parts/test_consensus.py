@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from agreement import INSTANCE, Amnesiac, Decider, Eager, Phoenix, Stubborn
 
-from congenial.checker.check import Inquiry, check
-from congenial.checker.fuzz import fuzz, run_batch
-from congenial.checker.world import Bounds
+from congenial.checker.check import check
+from congenial.checker.check_run import CheckRun
+from congenial.checker.fuzz import Batch, fuzz, run_batch
+from congenial.checker.rules import Rules
 from congenial.kernel.effects import EVERYONE
 from congenial.kernel.errors import UnexpectedMessage
 from congenial.kernel.message import Message
@@ -38,34 +39,34 @@ def test_without_faults(form: str) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_with_a_crash_at_any_moment(form: str, victim: int) -> None:
     """The process stays down, and any of the messages it sent last may be lost."""
-    bounds = Bounds(requests=1, crashes=1, victim=victim, recovery=False, vanishing=True, askers=[0, 2])
-    bounds.fifo = victim == 0  # the first owner: too many states otherwise
-    assert_exhausted(Eager, form, bounds)
+    fifo = victim == 0  # the first owner: too many states otherwise
+    rules = Rules(requests=1, fifo=fifo, crashes=1, victim=victim, recovery=False, vanishing=True, askers=[0, 2])
+    assert_exhausted(Eager, form, rules)
 
 
 @pytest.mark.parametrize("victim", [0, 1, 2])
 @pytest.mark.parametrize("form", FORMS)
 def test_with_a_false_suspicion_at_any_moment(form: str, victim: int) -> None:
     """Once for each process that may be wrong about any other."""
-    bounds = Bounds(requests=1, suspicions=1, victim=victim, askers=[0, 2])  # these decide; all take part
-    bounds.fifo = victim == 1  # the second owner
-    assert_exhausted(Eager, form, bounds)
+    fifo = victim == 1  # the second owner
+    askers = [0, 2]  # those that decide; all take part
+    assert_exhausted(Eager, form, Rules(requests=1, fifo=fifo, suspicions=1, victim=victim, askers=askers))
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_with_a_lost_message_and_patience(form: str) -> None:
-    assert_exhausted(Stubborn, form, Bounds(requests=1, losses=1, patient=True, askers=[1]))
+    assert_exhausted(Stubborn, form, Rules(requests=1, losses=1, patient=True, askers=[1]))
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_with_a_crash_and_a_recovery(form: str) -> None:
-    assert_exhausted(Phoenix, form, Bounds(requests=1, crashes=1, fifo=True), nodes=2)
+    assert_exhausted(Phoenix, form, Rules(requests=1, crashes=1, fifo=True), nodes=2)
     result = check(Phoenix, nodes=3, requests=1, crashes=1, limit=10_000, options={"everyone": form})
     assert result.ok, result.verdict()
 
 
-def assert_exhausted(node: type[Node], form: str, bounds: Bounds, nodes: int = 3) -> None:
-    result = Inquiry(System(node, nodes, {"everyone": form}), bounds, False, False, 3_000_000, None).result()
+def assert_exhausted(node: type[Node], form: str, rules: Rules, nodes: int = 3) -> None:
+    result = CheckRun(System(node, nodes, {"everyone": form}), rules, False, False, 3_000_000, None).result()
     assert result.ok, result.verdict()
     assert result.complete
 
@@ -92,8 +93,8 @@ FAULTS: dict[str, tuple[type[Node], dict[str, Any]]] = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_random_runs_with_faults(name: str, form: str, nodes: int) -> None:
     node, faults = FAULTS[name]
-    bounds = Bounds(requests=1, menus=[[(0,)]] * nodes, suspicions=4, duplicates=4, **faults)
-    batch = run_batch(System(node, nodes, {"everyone": form}), bounds, 1, 60)
+    rules = Rules(requests=1, menus=[[(0,)]] * nodes, suspicions=4, duplicates=4, **faults)
+    batch = run_batch(Batch(System(node, nodes, {"everyone": form}), rules, 1, 60))
     assert batch.failed is None
     assert batch.entries > 60 * (nodes - 3)
 

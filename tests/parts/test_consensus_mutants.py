@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from agreement import Eager, Phoenix
 
-from congenial.checker.check import Inquiry
+from congenial.checker.check_run import CheckRun
 from congenial.checker.fuzz import fuzz
-from congenial.checker.world import Bounds
+from congenial.checker.rules import Rules
 from congenial.kernel.node import Node
 from congenial.kernel.out import Out
 from congenial.parts.consensus import NEVER, Campaign, Consensus, Prepare
@@ -110,12 +110,12 @@ def test_the_mutant_is_killed_and_the_original_lives(
 ) -> None:
     broken = type(part.__name__, (node,), {"part": part})
     options = {"everyone": form}
-    bounds = Bounds(requests=1, fifo=True, vanishing=True, **faults)
-    result = Inquiry(System(broken, 3, options), bounds, False, False, 60_000, None).result()
+    rules = Rules(requests=1, fifo=True, vanishing=True, **faults)
+    result = CheckRun(System(broken, 3, options), rules, False, False, 60_000, None).result()
     assert result.counterexample is not None, "it lives"
     assert result.counterexample.kind == kind, result.verdict()
     limit = min(result.states, 10_000)
-    assert Inquiry(System(node, 3, options), bounds, False, False, limit, None).result().ok
+    assert CheckRun(System(node, 3, options), rules, False, False, limit, None).result().ok
 
 
 def test_with_four_processes_the_owner_must_tell() -> None:

@@ -10,7 +10,8 @@ import pytest
 from cluster import Cluster
 
 from congenial.algorithms.group.token_gme import Request
-from congenial.checker.check import check, make_bounds
+from congenial.checker.bounds import Bounds
+from congenial.checker.check import check
 from congenial.checker.fuzz import fuzz, run_once
 from congenial.checker.stepper import Stepper
 from congenial.kernel.errors import UnexpectedMessage
@@ -284,11 +285,12 @@ def test_those_inside_together_have_one_tag(algorithm: str) -> None:
     """Lemma 13, and (13): a tag never decreases; (14): it does not change while a process is inside. A tag may go from
     suspended to running in the step in which its process enters."""
     system = System(find_algorithm(f"{algorithm}+restart"), 5)
-    bounds = make_bounds(system, 6, 2 if system.problem.groups else 1, "", "", (3, 0, 0, 0), "", False)
+    groups = 2 if system.problem.groups else 1
+    rules = Bounds(requests=6, groups=groups, crashes=3, recovery=False).rules(system)
     together = restarts = 0
     for seed in range(40):
-        stepper = Stepper(system, bounds.fifo)
-        for action in run_once(system, bounds, seed).actions:
+        stepper = Stepper(system, rules.fifo)
+        for action in run_once(system, rules, seed).actions:
             tags = [tag(node) for node in stepper.nodes]
             held = set(stepper.holders())
             stepper.take(action)

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from cluster import Cluster
 
-from congenial.checker.check import check, make_bounds
+from congenial.checker.bounds import Bounds
+from congenial.checker.check import check
 from congenial.checker.fuzz import fuzz, run_once
 from congenial.checker.stepper import Stepper
 from congenial.kernel.errors import ConfigError
@@ -227,11 +228,12 @@ def superseded_members(algorithm: str | type[Node], seed: int, **faults: int) ->
     """Run a random schedule, and look after every step for a process that somebody inside of a later epoch has
     superseded although it is a member of that epoch. The judge of runs cannot see the members."""
     system = System(find_algorithm(algorithm), 3)
-    budgets = (faults.get("crashes", 0), 0, 0, faults.get("suspicions", 0))
-    bounds = make_bounds(system, 3, 1, "", "", budgets, "quiet")
+    rules = Bounds(
+        requests=3, crashes=faults.get("crashes", 0), suspicions=faults.get("suspicions", 0), timers="quiet"
+    ).rules(system)
     stepper = Stepper(system, False)
     found = []
-    for action in run_once(system, bounds, seed).actions:
+    for action in run_once(system, rules, seed).actions:
         stepper.take(action)
         inside: list[Any] = [stepper.nodes[process] for process in stepper.holders()]
         for late in inside:

@@ -9,8 +9,9 @@ import pytest
 from congenial.algorithms.weak.wme1 import WME1
 from congenial.algorithms.weak.wme2 import WME2
 from congenial.algorithms.weak.wme_consensus import WMEConsensusFast
-from congenial.checker.check import Inquiry, check
-from congenial.checker.world import Bounds
+from congenial.checker.check import check
+from congenial.checker.check_run import CheckRun
+from congenial.checker.rules import Rules
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import Node
 from congenial.kernel.trace import Trace
@@ -45,8 +46,8 @@ def test_the_first_runs_of_three_processes(name: str, faults: dict[str, Any]) ->
     """With a limit, since there are from 10^5 to more than 10^6 states. Those of the owner's crash, without operations,
     were all seen once: 142,596 of WME-1, 157,540 of WME-2; so were those of two processes with an operation each and a
     false suspicion: 417,643 and 979,491."""
-    bounds = Bounds(1, [[(0,)]] * 3, operations=1, **faults)
-    result = Inquiry(System(ALGORITHMS[name], 3), bounds, False, False, 4_000, None).result(False)
+    rules = Rules(1, [[(0,)]] * 3, operations=1, **faults)
+    result = CheckRun(System(ALGORITHMS[name], 3), rules, False, False, 4_000, None).result(False)
     assert result.ok, result.verdict()
 
 

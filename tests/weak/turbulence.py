@@ -49,20 +49,20 @@ class Turbulence:
             return Action(tr.CRASH, self.rng.choice(self._up()))
         if self.mistakes and holders:
             victim = self.rng.choice(holders)
-            others = [one for one in self._up() if one != victim and victim not in self.stepper.suspects[one]]
+            others = [one for one in self._up() if one != victim and victim not in self.stepper.processes[one].suspects]
             if others:
                 self.mistakes -= 1
                 return Action(tr.SUSPECT, self.rng.choice(others), victim)
         return None
 
     def _up(self) -> list[int]:
-        return [process for process in range(self.nodes) if self.stepper.up[process]]
+        return [process for process in range(self.nodes) if self.stepper.processes[process].up]
 
     def _possible(self) -> list[Action]:
         stepper = self.stepper
         actions = [Action(tr.DELIVER, int(p.dst), int(p.src), int(p.number)) for p in stepper.deliverable()]
         for packet in stepper.packets:
-            if not stepper.up[packet.src] or not stepper.up[packet.dst]:
+            if not stepper.processes[packet.src].up or not stepper.processes[packet.dst].up:
                 actions.append(Action(tr.DROP, int(packet.dst), int(packet.src), int(packet.number)))
         for process in self._up():
             if stepper.judge.holds[process] >= 0:
@@ -71,6 +71,6 @@ class Turbulence:
             elif stepper.judge.wants[process] is None and self.left[process]:
                 actions.append(Action(tr.REQUEST, process, groups=(0,)))
             for peer in range(self.nodes):
-                if stepper.up[peer] == (peer in stepper.suspects[process]) and peer != process:
-                    actions.append(Action(tr.TRUST if stepper.up[peer] else tr.SUSPECT, process, peer))
+                if stepper.processes[peer].up == (peer in stepper.processes[process].suspects) and peer != process:
+                    actions.append(Action(tr.TRUST if stepper.processes[peer].up else tr.SUSPECT, process, peer))
         return actions

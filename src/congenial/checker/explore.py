@@ -16,9 +16,7 @@ from typing import Final, final
 from librt.vecs import append, vec
 from mypy_extensions import i64
 
-from congenial.checker.movers import Movers
-from congenial.checker.symmetry import Symmetry
-from congenial.checker.world import (
+from congenial.checker.events import (
     ARGUMENT,
     ASK,
     CRASH,
@@ -30,45 +28,25 @@ from congenial.checker.world import (
     LEDGER,
     LOSE,
     LOSSES,
+    PROCESS_SHIFT,
     RECOVER,
     REPEAT,
+    SENT_SHIFT,
     SUSPECT,
     SUSPICIONS,
     TIMER,
     TRUST,
-    Step,
-    World,
 )
+from congenial.checker.faults import DEADLOCK, ILLEGAL, SAFETY, Fault, deadlock_text
+from congenial.checker.movers import Movers
+from congenial.checker.symmetry import Symmetry
+from congenial.checker.world import Step, World
+from congenial.kernel.judge import entry_fault
 from congenial.kernel.node import WAITING
 
 State = tuple[int, ...]
 
-# why an exploration found fault
-SAFETY: Final = "safety"
-ILLEGAL: Final = "illegal step"
-DEADLOCK: Final = "deadlock"
-
-# an edge's label: event | process | messages sent
-PROCESS_SHIFT: Final = 32
-SENT_SHIFT: Final = 40
-EVENT_MASK: Final = (1 << PROCESS_SHIFT) - 1
-IDENTITY_MASK: Final = (1 << SENT_SHIFT) - 1
-
 MOST_EARLY: Final = 1000  # deliveries at once in a row; messages that never come to rest are then explored one by one
-
-
-@final
-class Found:
-    """A fault: its kind, what is wrong, and where: after the path to state `index`, and then, if `move` is not -1, in
-    that move with that choice, or in the last of `early` deliveries after it."""
-
-    def __init__(self, kind: str, text: str, index: i64, move: i64, choice: i64, early: i64) -> None:
-        self.kind = kind
-        self.text = text
-        self.index = index
-        self.move = move
-        self.choice = choice
-        self.early = early
 
 
 @final
@@ -87,7 +65,7 @@ class Explorer:
         self.symmetry = symmetry
         self.limit: i64 = limit
         self.progress = progress
-        self.faults: list[Found] = []
+        self.faults: list[Fault] = []
         self.depth = 0
         self.complete = False
         self.transitions: i64 = 0
@@ -168,7 +146,7 @@ class Explorer:
                     after, wrong = self.settle(after, MOST_EARLY)
             if wrong:
                 kind = ILLEGAL if self.is_illegal else SAFETY
-                self.faults.append(Found(kind, wrong, index, move, choice, self.early_count))
+                self.faults.append(Fault(kind, wrong, index, move, choice, self.early_count))
                 return
             if self.symmetry is not None:
                 after = self.symmetry.canonical(after)
@@ -238,9 +216,8 @@ class Explorer:
         phases, pendings = self.world.phases, self.world.pendings
         locals_ = [state[HEADER + p] for p in range(self.n)]
         waiting = [p for p in range(self.n) if phases[locals_[p]] == WAITING or pendings[locals_[p]]]
-        if waiting and (self.world.bounds.leaving or self._has_room(state)):
-            who = ", ".join([str(process) for process in waiting])
-            self.faults.append(Found(DEADLOCK, f"nothing can happen any more, and these wait: {who}", index, -1, 0, 0))
+        if waiting and (self.world.rules.leaving or self._has_room(state)):
+            self.faults.append(Fault(DEADLOCK, deadlock_text(waiting), index))
 
     def _has_room(self, state: State) -> bool:
         """Would the problem let one more in, for the group of those inside?"""
@@ -255,8 +232,8 @@ class Explorer:
         world = self.world
         n = self.n
         self.move_count = 0
-        victim = world.bounds.victim
-        timers_wait = world.bounds.patient or world.bounds.quiet
+        victim = world.rules.victim
+        timers_wait = world.rules.patient or world.rules.quiet
         p: i64 = 0
         while p < n:
             budget: i64 = state[0] if victim < 0 or p == victim else 0
@@ -279,7 +256,7 @@ class Explorer:
     def _time_passes(self, state: State) -> bool:
         """Is there nothing that timers wait for? A process may be down for longer than any of them; messages to it
         are lost by then."""
-        quiet = self.world.bounds.quiet
+        quiet = self.world.rules.quiet
         i: i64 = 0
         while i < self.move_count:
             kind = self.move_event[i] & ~ARGUMENT
@@ -322,7 +299,7 @@ class Explorer:
     def _may_vanish(self, state: State, packet: i64) -> bool:
         """Can the sender have crashed before the message had left?"""
         world = self.world
-        return world.bounds.vanishing and world.ups[state[HEADER + world.sources[packet]]] == 0
+        return world.rules.vanishing and world.ups[state[HEADER + world.sources[packet]]] == 0
 
     def _list_faults(self, state: State, p: i64, budget: i64) -> None:
         world = self.world
@@ -357,7 +334,7 @@ class Explorer:
         kind = event & ~ARGUMENT
         local: i64 = state[HEADER + process]
         if kind == LOSE:
-            return [Step(local, ())]
+            return [Step(local)]
         return self.world.steps(local, DELIVER | event & ARGUMENT if kind == REPEAT else event)
 
     def after(self, state: State, process: i64, event: i64, position: i64, step: Step) -> State:
@@ -381,7 +358,7 @@ class Explorer:
         if step.entered and step.fence and not self._superseded(state, step):
             following[1] = step.fence
             following[2] = step.group
-        if self.world.bounds.operations:
+        if self.world.operations:
             following[LEDGER] = self.world.book(state[LEDGER], process, step)[0]
         return tuple(following)
 
@@ -403,36 +380,26 @@ class Explorer:
 
     def wrong(self, state: State, process: i64, step: Step) -> str:
         """What is wrong with a step, or nothing."""
-        self.is_illegal = bool(step.error) and not step.unasked
-        if step.unasked:
-            return step.unasked
+        self.is_illegal = step.is_illegal
         if step.error:
             return step.error
-        if self.world.bounds.operations:
-            wrong = self.world.book(state[LEDGER], process, step)[1]
-            if wrong:
-                return wrong
-        if not step.entered:
+        if self.world.operations:
+            fault = self.world.book(state[LEDGER], process, step)[1]
+            if fault:
+                return fault
+        if not step.entered or self._superseded(state, step):
             return ""
-        if self._superseded(state, step):
-            return ""
-        problem = self.world.system.problem
-        era = problem.era(step.fence)
+        era = self.world.system.problem.era(step.fence)
         current = -1
-        holders: list[str] = []
+        holders: list[int] = []
         for p in range(self.n):
             group: int = self.world.groups[state[HEADER + p]]
             if p != process and group >= 0 and self.world.eras[state[HEADER + p]] == era:
                 current = group
-                holders.append(str(p))
-        if not problem.admits(len(holders), current, step.group):
-            what = f" group {step.group}" if problem.groups else ""
-            where = f" for group {current}" if problem.groups else ""
-            are = "is" if len(holders) == 1 else "are"
-            return f"process {process} enters{what} while {', '.join(holders)} {are} inside{where}"
-        if step.fence and not problem.may_follow(state[1], state[2], step.fence, step.group):
-            return f"process {process} enters with fence {step.fence} after one with fence {state[1]}"
-        return ""
+                holders.append(p)
+        return entry_fault(
+            self.world.system.problem, process, holders, current, state[1], state[2], step.group, step.fence
+        )
 
     # -- the table of states ---------------------------------------------------------------------------
 

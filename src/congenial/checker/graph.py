@@ -10,12 +10,20 @@ from typing import final
 from librt.vecs import vec
 from mypy_extensions import i64
 
-from congenial.checker.explore import EVENT_MASK, IDENTITY_MASK, SENT_SHIFT
-from congenial.checker.world import ARGUMENT, DELIVER, LEAVE, RECOVER, TIMER
+from congenial.checker.events import (
+    ARGUMENT,
+    DELIVER,
+    EVENT_MASK,
+    IDENTITY_MASK,
+    LEAVE,
+    RECOVER,
+    SENT_SHIFT,
+    TIMER,
+)
 
 
 @final
-class Graph:
+class StateGraph:
     def __init__(
         self, count: i64, firsts: vec[i64], targets: vec[i64], labels: vec[i64], timers_wait: bool = False
     ) -> None:
@@ -23,7 +31,7 @@ class Graph:
         self.firsts = firsts
         self.targets = targets
         self.labels = labels
-        self.timers_wait = timers_wait  # they run out in some states only, see `Bounds`
+        self.timers_wait = timers_wait  # they run out in some states only, see `Rules`
 
     def cycles(self) -> list[list[int]]:
         """The strongly connected components in which one can go round (Tarjan 1972, without recursion)."""

@@ -27,7 +27,8 @@ from typing import final
 
 from mypy_extensions import i64
 
-from congenial.checker.world import ASK, DELIVER, EVENT_BITS, Step, World
+from congenial.checker.events import ASK, DELIVER, EVENT_BITS
+from congenial.checker.world import Step, World
 
 Situation = tuple[str, int, bool, bool]
 Owed = tuple[tuple[int, Situation, tuple[int, ...]], ...]
@@ -144,7 +145,7 @@ class Movers:
                 continue
             steps = world.steps(shadow, DELIVER | i64(packet))
             step = steps[0]
-            if len(steps) != 1 or step.error or step.unasked or tuple(step.packets) != sent:
+            if len(steps) != 1 or step.error or tuple(step.packets) != sent:
                 return False
             if self._overtakes(step, owed, position) or (step.entered and step.fence != fence):
                 return False
@@ -218,6 +219,6 @@ def same(steps: list[Step], observed: list[Step]) -> bool:
     if len(steps) != len(observed):
         return False
     for step, original in zip(steps, observed, strict=True):
-        if step.error or step.unasked or step.packets != original.packets:
+        if step.error or step.packets != original.packets:
             return False
     return True

@@ -1,4 +1,4 @@
-"""Traces of runs, written so that they can be run again, and made short.
+"""Traces of runs, written so that they can be run again.
 
 A trace begins with the system it is about. To run it again is to take its steps, one by one, with the real nodes, and
 to see whether the same comes of it.
@@ -7,161 +7,76 @@ to see whether the same comes of it.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
+from congenial.checker.faults import DEADLOCK, ILLEGAL, SAFETY, deadlock_text
 from congenial.checker.stepper import Action, Stepper
-from congenial.kernel import trace as tr
-from congenial.kernel.errors import ConfigError, CongenialError, ContractError, IllegalStep, SafetyViolation
-from congenial.kernel.message import Message
-from congenial.kernel.trace import Event
+from congenial.kernel.errors import ConfigError, ContractError, IllegalStep, SafetyViolation
+from congenial.kernel.trace import (
+    BEGIN,
+    CRASH,
+    DELIVER,
+    DROP,
+    EXIT,
+    ISSUE,
+    RECOVER,
+    REQUEST,
+    SUSPECT,
+    TIMER,
+    TRUST,
+    Event,
+)
 from congenial.systems.catalogue import find_algorithm
 from congenial.systems.system import System
 from congenial.trace_files import read_trace
 
-STEPS = (tr.REQUEST, tr.EXIT, tr.ISSUE, tr.DELIVER, tr.DROP, tr.TIMER, tr.CRASH, tr.RECOVER, tr.SUSPECT, tr.TRUST)
+STEPS = (REQUEST, EXIT, ISSUE, DELIVER, DROP, TIMER, CRASH, RECOVER, SUSPECT, TRUST)
 
 MOST_STEPS = 100_000
 
 
 @dataclass(frozen=True)
-class Replayed:
-    """What came of a run: the events, and what was wrong, if anything (`kind` is empty if nothing was)."""
+class Replay:
+    """What came of taking the steps of a run again: the `events`, and what was wrong, if anything (`kind` is empty if
+    nothing was, and otherwise that of a `Counterexample`).
 
+    >>> from tempfile import TemporaryDirectory
+    >>> from congenial.checker.check import check
+    >>> found = check("suzuki-kasami", nodes=2, requests=1, losses=1).counterexample
+    >>> with TemporaryDirectory() as folder:
+    ...     write_trace(f"{folder}/lost.ndjson", "suzuki-kasami", 2, {}, False, found.events)
+    ...     again = replay(f"{folder}/lost.ndjson")
+    >>> (again.ok, again.kind, again.events == found.events)
+    (False, 'deadlock', True)
+    >>> print(again.verdict())
+    DEADLOCK: nothing can happen any more, and these wait: 1
+    """
+
+    algorithm: str
+    nodes: int
     kind: str
     text: str
     events: tuple[Event, ...]
     actions: tuple[Action, ...]
 
+    @property
+    def ok(self) -> bool:
+        return not self.kind
 
-def play(system: System, fifo: bool, actions: list[Action], finish: bool = False) -> Replayed:
-    """Take the steps; to `finish`, go on until everything under way is delivered and every holder has left."""
-    stepper = Stepper(system, fifo)
-    taken: list[Action] = []
-    try:
-        for action in actions:
-            taken.append(action)
-            stepper.take(action)
-        while finish and len(taken) < MOST_STEPS:
-            rest = _rest(stepper)
-            if rest is None:
-                break
-            taken.append(rest)
-            stepper.take(rest)
-    except (SafetyViolation, IllegalStep) as error:
-        kind = "safety" if isinstance(error, SafetyViolation) else "illegal step"
-        return Replayed(kind, str(error), tuple(stepper.events), tuple(taken))
-    waiting = stepper.waiters()
-    if waiting and _rest(stepper) is None:
-        who = ", ".join([str(process) for process in waiting])
-        text = f"nothing can happen any more, and these wait: {who}"
-        return Replayed("deadlock", text, tuple(stepper.events), tuple(taken))
-    return Replayed("", "", tuple(stepper.events), tuple(taken))
+    def verdict(self) -> str:
+        return f"{self.kind.upper()}: {self.text}" if self.kind else "nothing wrong in this run"
+
+    def as_dict(self) -> dict[str, object]:
+        events = [event.as_dict() for event in self.events]
+        return {"algorithm": self.algorithm, "kind": self.kind, "text": self.text, "events": events}
 
 
-def _rest(stepper: Stepper) -> Action | None:
-    """Some step that must happen sooner or later."""
-    for packet in stepper.deliverable():
-        return Action(tr.DELIVER, int(packet.dst), int(packet.src), int(packet.number))
-    for process in stepper.holders():
-        if not stepper.judge.pending[process]:
-            return Action(tr.EXIT, process)
-    for process in range(stepper.system.n):
-        for timer in stepper.timers[process]:
-            return Action(tr.TIMER, process, timer=timer)
-    return None
-
-
-# -- shortening ----------------------------------------------------------------------------------------
-
-
-def shorten(system: System, fifo: bool, actions: list[Action], kind: str) -> list[Action]:
-    """Leave out as many steps as possible such that the run still ends in a fault of that kind (Zeller 1999)."""
-    best = actions
-    size = max(1, len(best) // 2)
-    while True:
-        shorter = _without_a_chunk(system, fifo, best, kind, size)
-        if shorter is not None:
-            best = shorter
-        elif size == 1:
-            return best
-        else:
-            size = max(1, size // 2)
-
-
-def _without_a_chunk(system: System, fifo: bool, actions: list[Action], kind: str, size: int) -> list[Action] | None:
-    named = _with_messages(system, fifo, actions)
-    for start in range(0, len(named), size):
-        attempt = _with_numbers(system, fifo, named[:start] + named[start + size :])
-        played = play(system, fifo, attempt, finish=kind == "deadlock")
-        if played.kind == kind and len(played.actions) < len(actions):
-            return list(played.actions)
-    return None
-
-
-Named = tuple[Action, Message | None]
-"""A step, and for one about a message the message: the numbers of messages change when steps are left out."""
-
-
-def _with_messages(system: System, fifo: bool, actions: list[Action]) -> list[Named]:
-    stepper = Stepper(system, fifo)
-    named: list[Named] = []
-    for action in actions:
-        under_way = {(int(packet.number), int(packet.dst)): packet.msg for packet in stepper.packets}
-        named.append((action, under_way.get((action.id, action.node))))
-        try:
-            stepper.take(action)
-        except CongenialError:
-            break
-    return named
-
-
-def _with_numbers(system: System, fifo: bool, named: list[Named]) -> list[Action]:
-    """The steps with the numbers that their messages have now; what is not possible any more is left out."""
-    stepper = Stepper(system, fifo)
-    actions: list[Action] = []
-    for action, message in named:
-        if message is not None:
-            alike = [
-                packet
-                for packet in stepper.deliverable()
-                if packet.src == action.peer and packet.dst == action.node and type(packet.msg) is type(message)
-            ]
-            if not alike:
-                continue
-            chosen = next((packet for packet in alike if packet.msg == message), alike[0])
-            action = replace(action, id=int(chosen.number))
-        try:
-            stepper.take(action)
-        except ContractError:
-            continue
-        except CongenialError:
-            actions.append(action)
-            break
-        actions.append(action)
-    return actions
-
-
-# -- files -----------------------------------------------------------------------------------------------
-
-
-def write_trace(
-    path: str, algorithm: str, system: System, options: dict[str, str], fifo: bool, events: tuple[Event, ...]
-) -> None:
-    """A trace that `congenial replay` understands."""
-    about = {"algorithm": algorithm, "nodes": system.n, "options": options, "fifo": fifo}
-    lines = [Event(0.0, tr.BEGIN, -1, fields=dict(about)), *events]
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.writelines(json.dumps(event.as_dict()) + "\n" for event in lines)
-    except OSError as error:
-        raise ConfigError(f"cannot write the trace to {path}: {error.strerror}") from error
-
-
-def replay(path: str | Path) -> tuple[System, Replayed]:
-    """Run a trace again."""
+def replay(path: str | Path) -> Replay:
+    """Run a trace of `check`, `fuzz` or `simulate` again. `ConfigError`: the file is no trace, or does not fit the
+    algorithm any more."""
     events = read_trace(path)
-    if not events or events[0].event != tr.BEGIN or not events[0].fields:
+    if not events or events[0].event != BEGIN or not events[0].fields:
         raise ConfigError(f"{path} does not begin with the system it is about, so it cannot be run again")
     about = events[0].fields
     try:
@@ -174,10 +89,47 @@ def replay(path: str | Path) -> tuple[System, Replayed]:
         algorithm = str(beside) if Path(str(beside).rpartition(":")[0]).is_file() else algorithm
     system = System(find_algorithm(algorithm), nodes, {str(name): str(value) for name, value in options.items()})
     try:
-        played = play(system, bool(about.get("fifo", False)), actions_in(events))
+        return play(system, bool(about.get("fifo", False)), actions_in(events))
     except ContractError as error:
         raise ConfigError(f"{path} does not fit {system.name}: {error}") from error
-    return system, played
+
+
+def play(system: System, fifo: bool, actions: list[Action], finish: bool = False) -> Replay:
+    """Take the steps; to `finish`, go on until everything under way is delivered and every holder has left."""
+    stepper = Stepper(system, fifo)
+    taken: list[Action] = []
+    kind = text = ""
+    try:
+        for action in actions:
+            taken.append(action)
+            stepper.take(action)
+        while finish and len(taken) < MOST_STEPS:
+            next_action = _next_action(stepper)
+            if next_action is None:
+                break
+            taken.append(next_action)
+            stepper.take(next_action)
+        waiting = stepper.waiters()
+        if waiting and _next_action(stepper) is None:
+            kind, text = DEADLOCK, deadlock_text(waiting)
+    except SafetyViolation as error:
+        kind, text = SAFETY, str(error)
+    except IllegalStep as error:
+        kind, text = ILLEGAL, str(error)
+    return Replay(system.name, system.n, kind, text, tuple(stepper.events), tuple(taken))
+
+
+def _next_action(stepper: Stepper) -> Action | None:
+    """Some step that must happen sooner or later."""
+    for packet in stepper.deliverable():
+        return Action(DELIVER, int(packet.dst), int(packet.src), int(packet.number))
+    for holder in stepper.holders():
+        if not stepper.processes[holder].pending:
+            return Action(EXIT, holder)
+    for number, process in enumerate(stepper.processes):
+        for timer in process.timers:
+            return Action(TIMER, number, timer=timer)
+    return None
 
 
 def actions_in(events: list[Event]) -> list[Action]:
@@ -186,6 +138,19 @@ def actions_in(events: list[Event]) -> list[Action]:
     last = {(step.id, step.node): place for place, step in enumerate(steps) if step.message}
     actions: list[Action] = []
     for place, step in enumerate(steps):
-        again = step.event == tr.DELIVER and last[(step.id, step.node)] > place
+        again = step.event == DELIVER and last[(step.id, step.node)] > place
         actions.append(Action(step.event, step.node, step.peer, step.id, step.timer, step.groups, again, step.choices))
     return actions
+
+
+def write_trace(
+    path: str | Path, algorithm: str, nodes: int, options: dict[str, str], fifo: bool, events: tuple[Event, ...]
+) -> None:
+    """Write a trace that `replay` understands."""
+    about = {"algorithm": algorithm, "nodes": nodes, "options": options, "fifo": fifo}
+    lines = [Event(0.0, BEGIN, -1, fields=dict(about)), *events]
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(event.as_dict()) + "\n" for event in lines)
+    except OSError as error:
+        raise ConfigError(f"cannot write the trace to {path}: {error.strerror}") from error

@@ -1,26 +1,55 @@
-"""The stepper: a system of real nodes advanced one step at a time, by whoever chooses the steps.
+"""The stepper: a system of real nodes advanced one step at a time.
 
-The fuzzer chooses at random, a replay as a trace says, the shrinker leaves steps out. What happened is told as trace
-events; what must not happen raises.
+The caller chooses the steps: the fuzzer at random, a replay as a trace says, the shrinker by leaving some out. What
+happens is told as trace events, and judged. What must not happen raises.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, final
+from typing import final
 
 from mypy_extensions import i64
 
-from congenial.kernel import trace as tr
-from congenial.kernel.effects import EVERYONE
-from congenial.kernel.errors import ContractError, IllegalStep
+from congenial.kernel.effects import EVERYONE, Answer, Effect, Eject, Enter, Execute, Rest, Send
+from congenial.kernel.errors import ContractError, IllegalStep, SafetyViolation
 from congenial.kernel.judge import Judge
 from congenial.kernel.message import Message
-from congenial.kernel.node import INSIDE, Node
+from congenial.kernel.node import Node
 from congenial.kernel.out import Outbox
 from congenial.kernel.problem import Groups
-from congenial.kernel.state import durable_state, restore_durable
-from congenial.kernel.trace import Event, message_event
+from congenial.kernel.shell import (
+    Asked,
+    Issued,
+    Left,
+    Process,
+    ProcessEvent,
+    Received,
+    Recovered,
+    Suspected,
+    TimedOut,
+    Trusted,
+)
+from congenial.kernel.trace import (
+    ANSWER,
+    CRASH,
+    DELIVER,
+    DROP,
+    EJECT,
+    ENTER,
+    EXECUTE,
+    EXIT,
+    ISSUE,
+    RECOVER,
+    REQUEST,
+    REST,
+    SEND,
+    SUSPECT,
+    TIMER,
+    TRUST,
+    Event,
+    message_event,
+)
 from congenial.systems.system import System
 
 
@@ -51,9 +80,6 @@ class Packet:
         self.msg = msg
 
 
-NOT_POSSIBLE: Final = "is not possible now"
-
-
 @final
 class Stepper:
     """`fifo`: channels keep the order of messages."""
@@ -63,13 +89,9 @@ class Stepper:
         self.system = system
         self.n: i64 = n
         self.fifo = fifo
-        self.nodes: list[Node] = system.nodes()
+        self.processes: list[Process] = [Process(node, system.problem) for node in system.nodes()]
         self.judge = Judge(system.problem, n)
         self.packets: list[Packet] = []  # under way, in the order of sending
-        self.timers: list[list[int]] = [[] for _ in range(n)]  # those set, by process
-        self.up: list[bool] = [True] * n
-        self.suspects: list[set[int]] = [set() for _ in range(n)]
-        self.saved: list[object] = [durable_state(node) for node in self.nodes]
         self.events: list[Event] = []
         self.sent_count: i64 = 0
         self.entries = 0
@@ -78,9 +100,13 @@ class Stepper:
 
     # -- what can be done ------------------------------------------------------------------------------
 
+    @property
+    def nodes(self) -> list[Node]:
+        return [process.node for process in self.processes]
+
     def deliverable(self) -> list[Packet]:
         """The messages that may arrive next: all, or on FIFO channels the first of each."""
-        packets = [packet for packet in self.packets if self.up[packet.dst]]
+        packets = [packet for packet in self.packets if self.processes[packet.dst].up]
         if not self.fifo:
             return packets
         first: dict[int, Packet] = {}
@@ -93,165 +119,139 @@ class Stepper:
         return self.judge.unserved()
 
     def holders(self) -> list[int]:
+        """The processes that are inside, superseded ones included."""
         return [process for process in range(self.n) if self.judge.holds[process] >= 0]
 
     # -- doing it --------------------------------------------------------------------------------------
 
     def take(self, action: Action) -> None:
-        """Take a step; raise `SafetyViolation`, `IllegalStep`, or `ContractError` if there is no such step now."""
+        """Take a step; raise `SafetyViolation` or `IllegalStep` if it goes wrong, and `ContractError` if it cannot be
+        taken now: then nothing has changed."""
         self.step_count += 1
-        process = action.node
-        if action.event == tr.RECOVER:
-            self._require(not self.up[process], action)
-            self._recover(process)
-            return
-        if action.event == tr.DROP:
+        process = self.processes[action.node]
+        if action.event == DROP:
             packet = self._packet(action)
             self.packets.remove(packet)
-            self._tell_message(tr.DROP, process, packet)
-            return
-        self._require(self.up[process], action)
-        if action.event == tr.CRASH:
-            self._crash(process)
-        else:
-            self._step(action)
-
-    def _step(self, action: Action) -> None:
-        process = action.node
-        event = action.event
-        node = self.nodes[process]
-        out = Outbox(action.choices)
-        packet: Packet | None = None
-        if event == tr.REQUEST:
-            self.judge.ask(process, action.groups)
-            self._tell(Event(self.step_count, tr.REQUEST, process, groups=action.groups, choices=action.choices))
-        elif event == tr.EXIT:
-            self._require(self.judge.holds[process] >= 0 and not self.judge.pending[process], action)
-            self.judge.leave(process)
-            self._tell(Event(self.step_count, tr.EXIT, process, choices=action.choices))
-        elif event == tr.ISSUE:
-            self._require(self.judge.holds[process] >= 0 and not self.judge.pending[process], action)
-            self._issue(process, action.choices)
-        elif event == tr.DELIVER:
+            self._tell(self._delivery(action, packet))
+        elif action.event == CRASH:
+            if not process.up:
+                raise ContractError(f"process {action.node} is down already")
+            process.crash()
+            self.judge.crash(action.node)
+            self._tell(Event(self.step_count, CRASH, action.node))
+        elif action.event == RECOVER:
+            if process.up:
+                raise ContractError(f"process {action.node} is up already")
+            process.restart(self.system.node(action.node))
+            self._step(action, Recovered(), Event(self.step_count, RECOVER, action.node, choices=action.choices))
+        elif action.event == DELIVER:
             packet = self._packet(action)
+            self._step(action, Received(packet.src, packet.msg), self._delivery(action, packet))
             if not action.again:
                 self.packets.remove(packet)
-            self._tell_message(tr.DELIVER, process, packet, action.choices)
-        elif event == tr.TIMER:
-            self._require(action.timer in self.timers[process], action)
-            self.timers[process].remove(action.timer)
-            self._tell(Event(self.step_count, tr.TIMER, process, timer=action.timer, choices=action.choices))
-        elif event in (tr.SUSPECT, tr.TRUST):
-            self._tell(Event(self.step_count, event, process, action.peer, choices=action.choices))
+        elif action.event == ISSUE:
+            number = process.issued + 1
+            operation = self.system.operation(action.node, number)
+            told = Event(self.step_count, ISSUE, action.node, id=number, operation=operation, choices=action.choices)
+            self._step(action, Issued(operation), told)
         else:
-            raise ContractError(f"{event} is no step")
+            told = Event(
+                self.step_count,
+                action.event,
+                action.node,
+                action.peer,
+                timer=action.timer,
+                groups=action.groups,
+                choices=action.choices,
+            )
+            self._step(action, process_event(action), told)
+
+    def _step(self, action: Action, event: ProcessEvent, told: Event) -> None:
+        """Let an event happen to a process, and its effects appear, in order."""
+        out = Outbox(action.choices)
         try:
-            if event == tr.REQUEST:
-                node.request(action.groups, out)
-            elif event == tr.EXIT:
-                node.release(out)
-            elif event == tr.ISSUE:
-                node.issue(self.system.operation(process, self.judge.issued[process]), out)
-            elif packet is not None:
-                node.receive(packet.src, packet.msg, out)
-            elif event == tr.TIMER:
-                node.on_timer(action.timer, out)
-            elif event == tr.SUSPECT:
-                self.suspects[process].add(action.peer)
-                node.on_suspect(action.peer, out)
-            else:
-                self.suspects[process].discard(action.peer)
-                node.on_trust(action.peer, out)
-        except Exception as error:
-            raise IllegalStep(f"process {process}: {type(error).__name__}: {error}") from error
-        self._act(process, out)
-
-    def _issue(self, process: int, choices: tuple[int, ...]) -> None:
-        number = self.judge.issue(process)
-        operation = self.system.operation(process, number)
-        self._tell(Event(self.step_count, tr.ISSUE, process, id=number, operation=operation, choices=choices))
-
-    def _act(self, process: int, out: Outbox) -> None:
-        """Let a step's effects appear: first what must be durable, then the rest in order."""
+            effects = self.processes[action.node].step(event, out)
+        except (IllegalStep, SafetyViolation):
+            self._tell(told)
+            raise
+        self._tell(told)
         self.chooses = self.chooses or len(out.asked) > 0
-        if out.saved:
-            self.saved[process] = durable_state(self.nodes[process])
-        for timer in out.timers_cancelled:
-            if timer in self.timers[process]:
-                self.timers[process].remove(timer)
-        for timer, _ in out.timers_set:
-            if timer not in self.timers[process]:
-                self.timers[process].append(timer)
-                self.timers[process].sort()
-        for dst, msg in out.sent:
-            self._send(process, dst, msg)
-        self._tell_operations(process, out)
-        if out.ejected:
-            self._tell(Event(self.step_count, tr.EJECT, process))
-            self.judge.eject(process)
-        if out.entered is not None:
-            group, fence = out.entered
-            self._tell(Event(self.step_count, tr.ENTER, process, group=group, fence=fence))
-            self.judge.enter(process, group, fence)
-            self.entries += 1
-        if (self.nodes[process].phase == INSIDE) != (self.judge.holds[process] >= 0):
-            raise IllegalStep(f"process {process} sets its phase by hand; use wait(), enter(), leave(), lose()")
+        if action.event == REQUEST:
+            self.judge.ask(action.node, action.groups)
+        elif action.event == EXIT:
+            self.judge.leave(action.node)
+        elif action.event == ISSUE:
+            self.judge.issue(action.node)
+        for effect in effects:
+            self._carry_out(action.node, effect)
 
-    def _tell_operations(self, process: int, out: Outbox) -> None:
-        for issuer, number, operation, result in out.executed:
-            what = Event(self.step_count, tr.EXECUTE, process, issuer, number, operation=operation, result=result)
-            self._tell(what)
-            self.judge.execute(process, issuer, number, result)
-        if out.answered is not None:
-            number, result = out.answered
-            self._tell(Event(self.step_count, tr.ANSWER, process, id=number, result=result))
-            self.judge.answer(process, number, result)
-        if out.rested:
-            self._tell(Event(self.step_count, tr.REST, process))
+    def _carry_out(self, process: int, effect: Effect) -> None:
+        if isinstance(effect, Send):
+            self._send(process, effect.dst, effect.msg)
+        elif isinstance(effect, Enter):
+            self._tell(Event(self.step_count, ENTER, process, group=effect.group, fence=effect.fence))
+            self.judge.enter(process, effect.group, effect.fence)
+            self.entries += 1
+        elif isinstance(effect, Eject):
+            self._tell(Event(self.step_count, EJECT, process))
+            self.judge.eject(process)
+        elif isinstance(effect, Execute):
+            self._tell_execution(process, effect)
+            self.judge.execute(process, effect.issuer, effect.number, effect.result)
+        elif isinstance(effect, Answer):
+            self._tell(Event(self.step_count, ANSWER, process, id=effect.number, result=effect.result))
+            self.judge.answer(process, effect.number, effect.result)
+        elif isinstance(effect, Rest):
+            self._tell(Event(self.step_count, REST, process))
 
     def _send(self, src: int, dst: int, msg: Message) -> None:
-        if dst != EVERYONE and (not 0 <= dst < self.n or dst == src):
-            raise IllegalStep(f"process {src} sends {msg!r} to {dst}, which is no other process")
         self.sent_count += 1
-        self._tell(message_event(self.step_count, tr.SEND, src, dst, self.sent_count, msg))
+        self._tell(message_event(self.step_count, SEND, src, dst, self.sent_count, msg))
         for receiver in range(self.n) if dst == EVERYONE else [dst]:
             if receiver != src:
                 self.packets.append(Packet(self.sent_count, src, receiver, msg))
 
-    def _crash(self, process: int) -> None:
-        self.up[process] = False
-        self.timers[process] = []
-        self.suspects[process] = set()
-        self.judge.crash(process)
-        self._tell(Event(self.step_count, tr.CRASH, process))
-
-    def _recover(self, process: int) -> None:
-        node = self.system.node(process)
-        restore_durable(node, self.saved[process])
-        self.nodes[process] = node
-        self.up[process] = True
-        self._tell(Event(self.step_count, tr.RECOVER, process))
-        out = Outbox()
-        try:
-            node.on_recover(out)
-        except Exception as error:
-            raise IllegalStep(f"process {process}: {type(error).__name__}: {error}") from error
-        self._act(process, out)
+    def _packet(self, action: Action) -> Packet:
+        for packet in self.packets:
+            if packet.number == action.id and packet.dst == action.node:
+                return packet
+        raise ContractError(f"no message {action.id} to process {action.node} is under way")
 
     # -- telling ---------------------------------------------------------------------------------------
 
     def _tell(self, event: Event) -> None:
         self.events.append(event)
 
-    def _tell_message(self, kind: str, process: int, packet: Packet, choices: tuple[int, ...] = ()) -> None:
-        self._tell(message_event(self.step_count, kind, process, packet.src, packet.number, packet.msg, choices))
+    def _tell_execution(self, process: int, effect: Execute) -> None:
+        self._tell(
+            Event(
+                self.step_count,
+                EXECUTE,
+                process,
+                effect.issuer,
+                effect.number,
+                operation=effect.operation,
+                result=effect.result,
+            )
+        )
 
-    def _packet(self, action: Action) -> Packet:
-        for packet in self.packets:
-            if packet.number == action.id and packet.dst == action.node:
-                return packet
-        raise ContractError(f"the delivery of message {action.id} to process {action.node} {NOT_POSSIBLE}")
+    def _delivery(self, action: Action, packet: Packet) -> Event:
+        """The delivery or the loss of a message."""
+        return message_event(
+            self.step_count, action.event, action.node, packet.src, packet.number, packet.msg, action.choices
+        )
 
-    def _require(self, possible: bool, action: Action) -> None:
-        if not possible:
-            raise ContractError(f"{action.event} of process {action.node} {NOT_POSSIBLE}")
+
+def process_event(action: Action) -> ProcessEvent:
+    """What an action is to a process, where the action alone says it."""
+    if action.event == REQUEST:
+        return Asked(action.groups)
+    if action.event == EXIT:
+        return Left()
+    if action.event == TIMER:
+        return TimedOut(action.timer)
+    if action.event == SUSPECT:
+        return Suspected(action.peer)
+    if action.event == TRUST:
+        return Trusted(action.peer)
+    raise ContractError(f"{action.event} is no step")

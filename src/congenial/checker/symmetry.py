@@ -12,7 +12,8 @@ from typing import Any, final
 
 from mypy_extensions import i64
 
-from congenial.checker.world import ARGUMENT, ASK, EVENT_BITS, HEADER, SUSPECT, TRUST, ProcessState, Step, World
+from congenial.checker.events import ARGUMENT, ASK, EVENT_BITS, HEADER, SUSPECT, TRUST
+from congenial.checker.world import ProcessState, Step, World
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message, field_names
 from congenial.kernel.spec import Interchangeable
@@ -105,15 +106,19 @@ class Symmetry:
         if known is None:
             names = self.renamings[number]
             state = self.world.states[local]
-            renamed = ProcessState(
-                self._record(names, state.node),
-                state.left,
-                state.wants,
-                state.group,
-                state.timers,
-                self._attributes(names, state.saved) if isinstance(state.saved, tuple) else state.saved,
-                tuple(sorted([names[peer] for peer in state.suspects])),
-            )
+            saved = self._attributes(names, state.saved) if isinstance(state.saved, tuple) else state.saved
+            renamed = ProcessState(self._record(names, state.node), saved)
+            renamed.wants = state.wants
+            renamed.group = state.group
+            renamed.timers = state.timers
+            renamed.suspects = tuple(sorted([names[peer] for peer in state.suspects]))
+            renamed.left = state.left
+            renamed.hops = state.hops
+            renamed.era = state.era
+            renamed.issued = state.issued
+            renamed.more = state.more
+            renamed.pending = state.pending
+            renamed.fence = state.fence
             known = self.world.intern_state(names[self.world.owners[local]], renamed)
             self._locals[number][local] = known
         return known

@@ -11,10 +11,13 @@ from typing import Final, final
 
 from librt.random import Random
 
+from congenial.checker.faults import DEADLOCK, HISTORY, ILLEGAL, SAFETY, STARVATION, deadlock_text
+from congenial.checker.rules import Rules
 from congenial.checker.stepper import Action, Stepper
-from congenial.checker.world import Bounds
-from congenial.kernel import trace as tr
 from congenial.kernel.errors import IllegalStep, SafetyViolation
+from congenial.kernel.judge import listed
+from congenial.kernel.node import IDLE, INSIDE
+from congenial.kernel.trace import CRASH, DELIVER, DROP, EXIT, ISSUE, RECOVER, REQUEST, SUSPECT, TIMER, TRUST
 from congenial.problems.weak_history import faults_in
 
 CHANGES: Final = 3  # moments of change in a schedule by priorities
@@ -24,24 +27,24 @@ FAULT_RATE: Final = 0.03  # chance of a fault at a step, while there is a budget
 
 @final
 class Walk:
-    def __init__(self, stepper: Stepper, bounds: Bounds, rng: Random, by_priority: bool, most_steps: int) -> None:
+    def __init__(self, stepper: Stepper, rules: Rules, rng: Random, by_priority: bool, most_steps: int) -> None:
         self.stepper = stepper
-        self.bounds = bounds
+        self.rules = rules
         self.rng = rng
         self.by_priority = by_priority
         self.most_steps = most_steps
         n = stepper.system.n
         self.n = n
-        menus = bounds.menus
+        menus = rules.menus
         assert menus is not None
         self.menus = menus
-        self.timers_wait = bounds.patient or bounds.quiet
-        self.left = [bounds.requests] * n
+        self.timers_wait = rules.timers_wait
+        self.left = [rules.requests] * n
         self.operations = [0] * n  # that each may still issue in its stay
-        self.crashes = bounds.crashes
-        self.losses = bounds.losses
-        self.duplicates = bounds.duplicates
-        self.suspicions = bounds.suspicions
+        self.crashes = rules.crashes
+        self.losses = rules.losses
+        self.duplicates = rules.duplicates
+        self.suspicions = rules.suspicions
         self.actions: list[Action] = []
         self.fault = ""  # the kind of fault that ended the run, if any
         self.text = ""
@@ -56,33 +59,32 @@ class Walk:
                 if action is None:
                     break
                 self.actions.append(action)
-                if action.event == tr.REQUEST:
+                if action.event == REQUEST:
                     self.left[action.node] -= 1
-                    self.operations[action.node] = self.bounds.operations
-                elif action.event == tr.ISSUE:
+                    self.operations[action.node] = self.rules.operations
+                elif action.event == ISSUE:
                     self.operations[action.node] -= 1
                 self.stepper.take(action)
         except SafetyViolation as error:
-            self.fault = "safety"
+            self.fault = SAFETY
             self.text = str(error)
             return
         except IllegalStep as illegal:  # a name of its own: mypyc gives a name one type in the whole function
-            self.fault = "illegal step"
+            self.fault = ILLEGAL
             self.text = str(illegal)
             return
         waiting = self.stepper.waiters()
-        wrong = faults_in(self.stepper.events) if self.bounds.operations else []
+        wrong = faults_in(self.stepper.events) if self.rules.operations else []
         if wrong:
-            self.fault = "history"
+            self.fault = HISTORY
             self.text = wrong[0]
         elif waiting:
-            who = ", ".join([str(process) for process in waiting])
             if len(self.actions) < self.most_steps:
-                self.fault = "deadlock"
-                self.text = f"nothing can happen any more, and these wait: {who}"
+                self.fault = DEADLOCK
+                self.text = deadlock_text(waiting)
             elif not self.by_priority:
-                self.fault = "starvation"
-                self.text = f"after {self.most_steps} random steps these still wait: {who}"
+                self.fault = STARVATION
+                self.text = f"after {self.most_steps} random steps these still wait: {listed(waiting)}"
 
     def _choose(self) -> Action | None:
         if self.rng.random() < FAULT_RATE:
@@ -109,76 +111,83 @@ class Walk:
         return best
 
     def _possible(self) -> list[Action]:
-        stepper = self.stepper
+        """The steps that can be taken now, except faults, and except timers where those wait."""
         actions: list[Action] = []
-        for process in range(self.n):
-            if not stepper.up[process]:
-                if self.bounds.recovery:
-                    actions.append(Action(tr.RECOVER, process))
-            elif stepper.judge.holds[process] >= 0:
-                if not stepper.judge.pending[process]:
-                    actions.append(Action(tr.EXIT, process, choices=self._choices()))
-                    if self.operations[process] > 0:
-                        actions.append(Action(tr.ISSUE, process, choices=self._choices()))
-            elif stepper.judge.wants[process] is None and self.left[process] > 0:
-                menu = self.menus[process]
-                groups = menu[self.rng.randrange(len(menu))]
-                actions.append(Action(tr.REQUEST, process, groups=groups, choices=self._choices()))
-            if stepper.up[process]:
-                for peer in sorted(stepper.suspects[process]):
-                    if stepper.up[peer]:
-                        actions.append(Action(tr.TRUST, process, peer))
-                for peer in range(self.n):
-                    if not stepper.up[peer] and peer not in stepper.suspects[process]:
-                        actions.append(Action(tr.SUSPECT, process, peer))
-        for packet in stepper.packets:
-            vanishes = self.bounds.vanishing and not stepper.up[packet.src]
-            if vanishes or not stepper.up[packet.dst]:
-                actions.append(Action(tr.DROP, packet.dst, packet.src, packet.number))
-        for packet in stepper.deliverable():
-            actions.append(Action(tr.DELIVER, packet.dst, packet.src, packet.number, choices=self._choices()))
+        for number in range(self.n):
+            self._add_own(number, actions)
+        processes = self.stepper.processes
+        for packet in self.stepper.packets:
+            vanishes = self.rules.vanishing and not processes[packet.src].up
+            if vanishes or not processes[packet.dst].up:
+                actions.append(Action(DROP, packet.dst, packet.src, packet.number))
+        for packet in self.stepper.deliverable():
+            actions.append(Action(DELIVER, packet.dst, packet.src, packet.number, choices=self._choices()))
         if self.by_priority and not self.timers_wait:
-            for process in range(self.n):
-                for timer in stepper.timers[process]:
-                    actions.append(Action(tr.TIMER, process, timer=timer))
+            for number in range(self.n):
+                for timer in processes[number].timers:
+                    actions.append(Action(TIMER, number, timer=timer))
         return actions
+
+    def _add_own(self, number: int, actions: list[Action]) -> None:
+        """What a process, its application and its failure detector can do by themselves."""
+        processes = self.stepper.processes
+        process = processes[number]
+        if not process.up:
+            if self.rules.recovery:
+                actions.append(Action(RECOVER, number))
+            return
+        if process.phase == INSIDE:
+            if not process.pending:
+                actions.append(Action(EXIT, number, choices=self._choices()))
+                if self.operations[number] > 0:
+                    actions.append(Action(ISSUE, number, choices=self._choices()))
+        elif process.phase == IDLE and self.left[number] > 0:
+            menu = self.menus[number]
+            groups = menu[self.rng.randrange(len(menu))]
+            actions.append(Action(REQUEST, number, groups=groups, choices=self._choices()))
+        for peer in process.suspects:
+            if processes[peer].up:
+                actions.append(Action(TRUST, number, peer))
+        for peer in range(self.n):
+            if not processes[peer].up and peer not in process.suspects:
+                actions.append(Action(SUSPECT, number, peer))
 
     def _time_passes(self, possible: list[Action]) -> bool:
         """May timers run out although something else can happen? As in the explorer."""
         for action in possible:
-            if action.event == tr.DELIVER or action.event == tr.DROP:
+            if action.event == DELIVER or action.event == DROP:
                 return False
-            if self.bounds.patient and action.event != tr.RECOVER:
+            if self.rules.patient and action.event != RECOVER:
                 return False
         return True
 
     def _timer(self) -> Action | None:
         set_timers: list[Action] = []
         for process in range(self.n):
-            for timer in self.stepper.timers[process]:
-                set_timers.append(Action(tr.TIMER, process, timer=timer, choices=self._choices()))
+            for timer in self.stepper.processes[process].timers:
+                set_timers.append(Action(TIMER, process, timer=timer, choices=self._choices()))
         return set_timers[self.rng.randrange(len(set_timers))] if set_timers else None
 
     def _fault(self) -> Action | None:
         packets = self.stepper.deliverable()
         kind = self.rng.randrange(4)
         process: int = self.rng.randrange(self.n)
-        if kind == 0 and self.crashes > 0 and self.stepper.up[process]:
+        if kind == 0 and self.crashes > 0 and self.stepper.processes[process].up:
             self.crashes -= 1
-            return Action(tr.CRASH, process)
+            return Action(CRASH, process)
         if kind == 1 and self.losses > 0 and packets:
             self.losses -= 1
             packet = packets[self.rng.randrange(len(packets))]
-            return Action(tr.DROP, packet.dst, packet.src, packet.number)
+            return Action(DROP, packet.dst, packet.src, packet.number)
         if kind == 2 and self.duplicates > 0 and packets:
             self.duplicates -= 1
             packet = packets[self.rng.randrange(len(packets))]
-            return Action(tr.DELIVER, packet.dst, packet.src, packet.number, again=True)
-        if kind == 3 and self.suspicions > 0 and self.stepper.up[process]:
+            return Action(DELIVER, packet.dst, packet.src, packet.number, again=True)
+        if kind == 3 and self.suspicions > 0 and self.stepper.processes[process].up:
             peer: int = self.rng.randrange(self.n)
-            if peer != process and peer not in self.stepper.suspects[process]:
+            if peer != process and peer not in self.stepper.processes[process].suspects:
                 self.suspicions -= 1
-                return Action(tr.SUSPECT, process, peer)
+                return Action(SUSPECT, process, peer)
         return None
 
     def _choices(self) -> tuple[int, ...]:
@@ -186,7 +195,7 @@ class Walk:
         return (self.rng.randrange(1 << 30), self.rng.randrange(1 << 30)) if self.stepper.chooses else ()
 
     def _bearer(self, action: Action) -> int:
-        return action.id if action.event == tr.DELIVER else -1 - action.node
+        return action.id if action.event == DELIVER else -1 - action.node
 
     def _priority(self, action: Action) -> float:
         bearer = self._bearer(action)

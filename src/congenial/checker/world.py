@@ -2,8 +2,9 @@
 
 Everything that belongs to one process (its node's frozen state, what its application may still ask for, its timers,
 what it has saved) is interned: equal ones are one number. So is a message together with its sender and receiver, as a
-packet. A step of a process depends on its own state and the event alone, so it is computed once, with the real node
-class, and looked up ever after. Exploring is then a matter of integers, however large the node's state.
+packet. A step of a process depends on its own state and the event alone. So it is computed once, with the real node
+class in its shell (`congenial.kernel.shell`), and looked up from then on. Exploring is then a matter of integers,
+however large the node's state.
 
 A state: (budgets, last fence, its group, ledger, process 0, ..., process n-1, packet, packet, ...), the packets sorted,
 or in FIFO order channel by channel. The ledger (of operations, under weak exclusion) is interned, too.
@@ -16,183 +17,120 @@ from typing import Final, final
 from librt.vecs import append, vec
 from mypy_extensions import i64
 
-from congenial.kernel.effects import EVERYONE
-from congenial.kernel.errors import ConfigError, SafetyViolation
-from congenial.kernel.judge import Ledger
+from congenial.checker.events import (
+    ARGUMENT,
+    ASK,
+    CRASH,
+    CRASHES,
+    DELIVER,
+    DUPLICATES,
+    EVENT_BITS,
+    ISSUE,
+    LEAVE,
+    LOSSES,
+    MOST_FAULTS,
+    RECOVER,
+    SUSPECT,
+    SUSPICIONS,
+    TIMER,
+    TRUST,
+)
+from congenial.checker.rules import Rules
+from congenial.kernel.effects import EVERYONE, Answer, Effect, Eject, Enter, Execute, Send
+from congenial.kernel.errors import ConfigError, IllegalStep, SafetyViolation
+from congenial.kernel.judge import Ledger, request_fault
 from congenial.kernel.message import Message
-from congenial.kernel.node import IDLE, INSIDE, PHASES, WAITING, Node
+from congenial.kernel.node import IDLE, INSIDE, WAITING, Node
 from congenial.kernel.out import Outbox
 from congenial.kernel.problem import Groups
-from congenial.kernel.state import durable_state, freeze, node_from, restore_durable
+from congenial.kernel.shell import (
+    NO_GROUP,
+    Asked,
+    Issued,
+    Left,
+    Process,
+    ProcessEvent,
+    Received,
+    Recovered,
+    Suspected,
+    TimedOut,
+    Trusted,
+)
+from congenial.kernel.state import durable_state, freeze, node_from
 from congenial.systems.system import System
-
-# an event is kind | argument; the argument of a delivery is the packet
-KIND: Final = 28
-ARGUMENT: Final = (1 << KIND) - 1
-EVENT_BITS: Final = 32  # of a whole event
-DELIVER: Final = 0 << KIND
-ASK: Final = 1 << KIND  # index into the process's menu
-LEAVE: Final = 2 << KIND
-TIMER: Final = 3 << KIND  # number of the timer
-SUSPECT: Final = 4 << KIND  # peer
-TRUST: Final = 5 << KIND  # peer
-RECOVER: Final = 6 << KIND
-CRASH: Final = 7 << KIND
-LOSE: Final = 8 << KIND  # packet
-REPEAT: Final = 9 << KIND  # packet: delivered, and still under way
-ISSUE: Final = 10 << KIND  # an operation
-
-# budgets of faults, packed into one number
-CRASHES: Final = 0
-LOSSES: Final = 8
-DUPLICATES: Final = 16
-SUSPICIONS: Final = 24
 
 MOST_STATES: Final = 1 << 30
 MOST_PROCESSES: Final = 255
 
-HEADER: Final = 4  # budgets, the last entry's fence and group, the ledger
-LEDGER: Final = 3
-
-
-@final
-class Bounds:
-    """How far the exploration goes."""
-
-    def __init__(
-        self,
-        requests: int = 2,
-        menus: list[list[Groups]] | None = None,
-        fifo: bool = False,
-        crashes: int = 0,
-        losses: int = 0,
-        duplicates: int = 0,
-        suspicions: int = 0,
-        patient: bool = False,
-        quiet: bool = False,
-        recovery: bool = True,
-        vanishing: bool = False,
-        leaving: bool = True,
-        askers: list[int] | None = None,
-        count_hops: bool = False,
-        in_turn: bool = False,
-        victim: int = -1,
-        operations: int = 0,
-    ) -> None:
-        self.requests = requests  # of each process
-        self.menus = menus  # what each process may ask for, each time
-        self.fifo = fifo
-        self.crashes = crashes
-        self.losses = losses
-        self.duplicates = duplicates
-        self.suspicions = suspicions  # false ones; crashes are always suspected in the end
-        self.patient = patient  # timers run out only when nothing else can happen, but for a recovery
-        self.quiet = quiet  # timers run out only when no message is under way; somebody may be inside
-        self.recovery = recovery  # who has crashed comes back in the end, or never
-        self.vanishing = vanishing  # what a process sent before it crashed may get lost, while it is down
-        self.leaving = leaving  # may processes leave?
-        self.askers = askers  # who asks; None: everybody
-        self.in_turn = in_turn  # a process's k-th request is the k-th of its menu, not any of them
-        self.victim = victim  # the only process that faults may strike; -1: any
-        self.operations = operations  # that may be issued in each stay
-        self.count_hops = count_hops  # keep apart what took more messages, one after the other, to come about
-
-    def copy(self) -> Bounds:
-        return Bounds(
-            self.requests,
-            self.menus,
-            self.fifo,
-            self.crashes,
-            self.losses,
-            self.duplicates,
-            self.suspicions,
-            self.patient,
-            self.quiet,
-            self.recovery,
-            self.vanishing,
-            self.leaving,
-            self.askers,
-            self.count_hops,
-            self.in_turn,
-            self.victim,
-            self.operations,
-        )
-
 
 @final
 class ProcessState:
-    """All there is to know about one process. `node` is None while it is down."""
+    """All there is to know about one process: what its shell knows, with the node frozen, and what it may still do.
+    `node` is None while the process is down."""
 
-    def __init__(
-        self,
-        node: object,
-        left: int,
-        wants: Groups,
-        group: int,
-        timers: tuple[int, ...],
-        saved: object,
-        suspects: tuple[int, ...],
-        hops: int = 0,
-        era: int = 0,
-        issued: int = 0,
-        more: int = 0,
-        pending: bool = False,
-        fence: int = 0,
-    ) -> None:
+    def __init__(self, node: object, saved: object) -> None:
         self.node = node
-        self.left = left  # requests the application may still make
-        self.wants = wants  # what it waits for
-        self.group = group  # what it is inside for, or -1
-        self.timers = timers
         self.saved = saved
-        self.suspects = suspects
-        self.hops = hops  # the longest chain of messages that led to it, if they are counted
-        self.era = era  # in which it entered, if it is inside
+        self.wants: Groups = ()
+        self.group = NO_GROUP
+        self.timers: tuple[int, ...] = ()
+        self.suspects: tuple[int, ...] = ()
+        self.left = 0  # requests that the application may still make
+        self.hops = 0  # the longest chain of messages that led to it, if they are counted
+        self.era = 0  # in which it entered, if it is inside
         # where there are operations
-        self.issued = issued  # so far
-        self.more = more  # that it may still issue in this stay
-        self.pending = pending  # does it wait for the outcome of the last one?
-        self.fence = fence  # with which it entered
+        self.issued = 0  # so far
+        self.more = 0  # that it may still issue in this stay
+        self.pending = False
+        self.fence = 0  # with which it entered, if it is inside
 
     def key(self) -> object:
         rest = (self.timers, self.saved, self.suspects, self.hops, self.era)
         operations = (self.issued, self.more, self.pending, self.fence)
         return (self.node, self.left, self.wants, self.group, *rest, *operations)
 
+    @property
+    def phase(self) -> int:
+        return WAITING if self.wants else INSIDE if self.group != NO_GROUP else IDLE
+
 
 @final
 class Step:
-    """What a process does on an event."""
+    """What a process does on an event. If it is an `error`, `is_illegal` tells a breach of the kernel contract from a
+    violation of safety."""
 
-    def __init__(self, after: i64, choices: tuple[int, ...]) -> None:
+    def __init__(self, after: i64) -> None:
         self.after = after  # the process's state afterwards
-        self.choices = choices
+        self.choices: tuple[int, ...] = ()
         self.packets: list[i64] = []
-        self.entered = False
-        self.group = -1
+        self.entered = False  # it may have been ejected after that
+        self.group = NO_GROUP
         self.fence = 0
         self.hops = 0
-        self.left = False
+        # for the ledger
         self.issued = 0  # the number of the operation that was issued,
         self.section = 0  # and the fence of its section
-        self.executed: list[tuple[int, int, object]] = []  # issuer, number, result
-        self.answered: tuple[int, object] | None = None
-        self.failed = 0  # the number of the operation that has failed
+        self.booked: list[Effect] = []  # executions, answers, and the ejection that makes an operation fail
+        self.failed = 0  # the number of that operation
         self.error = ""
-        self.unasked = ""  # an entry that was not asked for
+        self.is_illegal = False
 
 
 @final
 class World:
-    def __init__(self, system: System, bounds: Bounds) -> None:
+    def __init__(self, system: System, rules: Rules) -> None:
         n = system.n
         if n > MOST_PROCESSES:
-            raise ConfigError(f"at most {MOST_PROCESSES} processes can be explored, not {n}; use congenial fuzz")
+            raise ConfigError(f"at most {MOST_PROCESSES} processes can be explored, not {n}; use fuzz")
+        if max(rules.crashes, rules.losses, rules.duplicates, rules.suspicions) > MOST_FAULTS:
+            raise ConfigError(f"a budget of faults must be at most {MOST_FAULTS}")
         self.system = system
-        self.bounds = bounds
+        self.rules = rules
         self.n: i64 = n
-        self.fifo = bounds.fifo
-        self.menus: list[list[Groups]] = bounds.menus if bounds.menus is not None else [[(0,)]] * n
+        self.fifo = rules.fifo
+        self.operations = rules.operations
+        self.count_hops = rules.count_hops
+        self.menus: list[list[Groups]] = rules.menus if rules.menus is not None else [[(0,)]] * n
         self.detects = system.algorithm.on_suspect is not Node.on_suspect
         # processes' states
         self.states: list[ProcessState] = []
@@ -217,22 +155,20 @@ class World:
         # steps
         self._steps: dict[int, list[Step]] = {}
         self.budget: i64 = (
-            bounds.crashes << CRASHES
-            | bounds.losses << LOSSES
-            | bounds.duplicates << DUPLICATES
-            | bounds.suspicions << SUSPICIONS
+            rules.crashes << CRASHES
+            | rules.losses << LOSSES
+            | rules.duplicates << DUPLICATES
+            | rules.suspicions << SUSPICIONS
         )
-        if max(bounds.crashes, bounds.losses, bounds.duplicates, bounds.suspicions) > 255:
-            raise ConfigError("a budget of faults must be below 256")
 
     def initial(self) -> tuple[int, ...]:
         processes: list[int] = []
         for process in range(self.n):
             node = self.system.node(process)
-            asks = self.bounds.askers is None or process in self.bounds.askers
-            left = self.bounds.requests if asks else 0
-            saved = durable_state(node)
-            processes.append(self.intern_state(process, ProcessState(freeze(node), left, (), -1, (), saved, ())))
+            state = ProcessState(freeze(node), durable_state(node))
+            if self.rules.askers is None or process in self.rules.askers:
+                state.left = self.rules.requests
+            processes.append(self.intern_state(process, state))
         return (self.budget, 0, 0, self.intern_ledger(Ledger(self.n)), *processes)
 
     # -- interning -------------------------------------------------------------------------------------
@@ -245,22 +181,6 @@ class World:
             self.ledgers.append(ledger)
         return known
 
-    def book(self, number: i64, process: i64, step: Step) -> tuple[int, str]:
-        """The ledger after a step, and what is wrong with the step by it, if anything."""
-        ledger = self.ledgers[number].copy()
-        try:
-            if step.issued:
-                ledger.issue(process, step.issued, step.section)
-            for issuer, place, result in step.executed:
-                ledger.execute(process, (issuer, place), result)
-            if step.answered is not None:
-                ledger.answer(process, step.answered[0], step.answered[1])
-            if step.failed:
-                ledger.fail(process, step.failed)
-        except SafetyViolation as error:
-            return number, str(error)
-        return self.intern_ledger(ledger), ""
-
     def intern_state(self, owner: int, state: ProcessState) -> i64:
         key = (owner, state.key())
         known = self._state_ids.get(key)
@@ -271,28 +191,28 @@ class World:
             raise ConfigError("too many different states of single processes; ask for fewer processes or requests")
         self._state_ids[key] = number
         self.states.append(state)
-        phase = WAITING if state.wants else INSIDE if state.group >= 0 else IDLE
         self.owners = append(self.owners, i64(owner))
-        self.phases = append(self.phases, i64(phase))
+        self.phases = append(self.phases, i64(state.phase))
         self.groups = append(self.groups, i64(state.group))
         self.eras = append(self.eras, i64(state.era))
         self.ups = append(self.ups, i64(0 if state.node is None else 1))
         self.pendings = append(self.pendings, i64(1 if state.pending else 0))
-        self.own_events.append(self._events_of(owner, state, phase))
+        self.own_events.append(self._events_of(owner, state))
         return number
 
-    def _events_of(self, owner: int, state: ProcessState, phase: int) -> list[i64]:
+    def _events_of(self, owner: int, state: ProcessState) -> list[i64]:
         """What a process can do by itself. Messages, crashes and false suspicions come from outside."""
         if state.node is None:
-            return [RECOVER] if self.bounds.recovery else []
+            return [RECOVER] if self.rules.recovery else []
         events: list[i64] = []
+        phase = state.phase
         if phase == IDLE and state.left > 0:
-            if self.bounds.in_turn:
-                events.append(ASK | i64(self.bounds.requests - state.left))
+            if self.rules.in_turn:
+                events.append(ASK | i64(self.rules.requests - state.left))
             else:
                 for index in range(len(self.menus[owner])):
                     events.append(ASK | i64(index))
-        if phase == INSIDE and self.bounds.leaving and not state.pending:
+        if phase == INSIDE and self.rules.leaving and not state.pending:
             events.append(LEAVE)
             if state.more > 0:
                 events.append(ISSUE)
@@ -325,15 +245,17 @@ class World:
         if known is not None:
             return known
         found: list[Step] = []
-        pending: list[tuple[int, ...]] = [()]
-        while pending:
-            choices = pending.pop()
+        untried: list[tuple[int, ...]] = [()]
+        while untried:
+            choices = untried.pop()
             out = Outbox(choices)
-            found.append(self._compute(before, event, out))
-            for turn in range(len(choices), len(out.asked)):  # it asked for more choices than we made: 0 was answered
-                zeros = [0] * (turn - len(choices))
+            step = self._compute(before, event, out)
+            zeros = [0] * (len(out.asked) - len(choices))  # answers to the choices that we had not made
+            step.choices = (*choices, *zeros)
+            found.append(step)
+            for turn in range(len(choices), len(out.asked)):
                 for option in range(1, out.asked[turn]):
-                    pending.append((*choices, *zeros, option))
+                    untried.append((*step.choices[:turn], option))
         self._steps[key] = found
         return found
 
@@ -342,130 +264,139 @@ class World:
         return list(self._steps.items())
 
     def _compute(self, before: i64, event: i64, out: Outbox) -> Step:
+        """Take the step with a real node, and note what it did."""
         state = self.states[before]
-        owner = self.owners[before]
+        owner: int = self.owners[before]
         kind = event & ~ARGUMENT
         argument = event & ARGUMENT
-        left = state.left
-        wants = state.wants
-        group = state.group
-        era = state.era
-        issued = state.issued
-        more = state.more
-        pending = state.pending
-        fence = state.fence
-        timers = list(state.timers)
-        suspects = list(state.suspects)
-        step = Step(before, ())
+        step = Step(before)
         step.hops = max(state.hops, self.hops[argument]) if kind == DELIVER else state.hops
         if kind == CRASH:
-            step.left = group >= 0
-            step.after = self.intern_state(owner, ProcessState(None, left, (), -1, (), state.saved, (), issued=issued))
+            down = ProcessState(None, state.saved)
+            down.left = state.left
+            down.issued = state.issued
+            step.after = self.intern_state(owner, down)
             return step
-        if kind == RECOVER:
-            node = self.system.node(owner)
-            restore_durable(node, state.saved)
-        else:
-            node = node_from(state.node)
+        process = self._process(owner, state)
+        wants = state.wants
         if kind == ASK:
             wants = self.menus[owner][argument]
-            left -= 1
-        elif kind == LEAVE:
-            group = -1
-            step.left = True
         elif kind == ISSUE:
-            issued += 1
-            more -= 1
-            pending = True
-            step.issued = issued
-            step.section = fence
-        elif kind == TIMER:
-            timers.remove(argument)
-        elif kind == SUSPECT:
-            suspects = sorted([*suspects, int(argument)])
-        elif kind == TRUST:
-            suspects.remove(argument)
+            step.issued = state.issued + 1
+            step.section = state.fence
         try:
-            if kind == ISSUE:
-                node.issue(self.system.operation(owner, issued), out)
-            else:
-                self._call(node, kind, argument, wants, out)
-        except Exception as error:
-            step.error = f"process {owner}: {type(error).__name__}: {error}"
+            effects = process.step(self._event(process, kind, argument), out)
+        except SafetyViolation as violation:
+            step.error = str(violation)
             return step
-        step.choices = tuple([out.choices[i] if i < len(out.choices) else 0 for i in range(len(out.asked))])
-        for timer in out.timers_cancelled:
-            if timer in timers:
-                timers.remove(timer)
-        for timer, _ in out.timers_set:
-            if timer not in timers:
-                timers.append(timer)
-        step.executed = [(issuer, number, result) for issuer, number, _, result in out.executed]
-        if out.answered is not None:
-            step.answered = out.answered
-            pending = False
-        if out.ejected:
-            group = -1
-            step.left = True
-            step.failed = issued if pending else 0
-            pending = False
-        if out.entered is not None:
-            step.entered = True
-            step.fence = out.entered[1]
-            step.group = wants[0] if wants and not self.system.problem.groups else out.entered[0]
-            if not wants:
-                step.unasked = f"process {owner} enters without having asked"
-            elif step.group not in wants:
-                step.unasked = f"process {owner} enters group {step.group}, but asked for {list(wants)}"
-            group = step.group
-            wants = ()
-            era = self.system.problem.era(step.fence)
-            if self.bounds.operations:
-                more = self.bounds.operations
-                fence = step.fence
-        expected = WAITING if wants else INSIDE if group >= 0 else IDLE
-        if node.phase != expected:
-            step.error = f"process {owner} is {PHASES[node.phase]} by its phase, but {PHASES[expected]} by what it did"
+        except IllegalStep as illegal:  # a name of its own: mypyc gives a name one type in the whole function
+            step.error = str(illegal)
+            step.is_illegal = True
             return step
-        for dst, msg in out.sent:
-            if dst != EVERYONE and (not 0 <= dst < self.n or dst == owner):
-                step.error = f"process {owner} sends {msg!r} to {dst}, which is no other process"
-                return step
-            for receiver in range(self.n) if dst == EVERYONE else [dst]:
-                if receiver != owner:
-                    hops = step.hops + 1 if self.bounds.count_hops else 0
-                    step.packets.append(self.intern_packet(owner, receiver, msg, hops))
-        saved = durable_state(node) if out.saved else state.saved
-        after = ProcessState(
-            freeze(node),
-            left,
-            wants,
-            group,
-            tuple(sorted(timers)),
-            saved,
-            tuple(suspects),
-            step.hops,
-            era if group >= 0 else 0,
-            issued,
-            more if group >= 0 else 0,
-            pending,
-            fence if group >= 0 else 0,
-        )
-        step.after = self.intern_state(owner, after)
+        self._note(step, owner, wants, state.pending or kind == ISSUE, process.issued, effects)
+        if not step.error:
+            step.after = self.intern_state(owner, self._state_after(state, kind, step, process))
         return step
 
-    def _call(self, node: Node, kind: i64, argument: i64, wants: Groups, out: Outbox) -> None:
-        if kind == DELIVER:
-            node.receive(self.sources[argument], self.messages[argument], out)
-        elif kind == ASK:
-            node.request(wants, out)
-        elif kind == LEAVE:
-            node.release(out)
-        elif kind == TIMER:
-            node.on_timer(argument, out)
-        elif kind == SUSPECT:
-            node.on_suspect(argument, out)
-        elif kind == TRUST:
-            node.on_trust(argument, out)
+    def _process(self, owner: int, state: ProcessState) -> Process:
+        """The process's shell, in a state."""
+        if state.node is None:
+            process = Process(self.system.node(owner), self.system.problem, state.saved)
+            process.restart(process.node)
         else:
-            node.on_recover(out)
+            process = Process(node_from(state.node), self.system.problem, state.saved)
+        process.wants = state.wants
+        process.group = state.group
+        process.timers = list(state.timers)
+        process.suspects = list(state.suspects)
+        process.issued = state.issued
+        process.pending = state.pending
+        return process
+
+    def _event(self, process: Process, kind: i64, argument: i64) -> ProcessEvent:
+        if kind == DELIVER:
+            return Received(self.sources[argument], self.messages[argument])
+        if kind == ASK:
+            return Asked(self.menus[process.node.me][argument])
+        if kind == LEAVE:
+            return Left()
+        if kind == ISSUE:
+            return Issued(self.system.operation(process.node.me, process.issued + 1))
+        if kind == TIMER:
+            return TimedOut(argument)
+        if kind == SUSPECT:
+            return Suspected(argument)
+        if kind == TRUST:
+            return Trusted(argument)
+        return Recovered()
+
+    def _note(self, step: Step, owner: int, wants: Groups, pending: bool, issued: int, effects: list[Effect]) -> None:
+        """Note what a step did, for the explorer. `pending`: the process waits for its operation `issued`."""
+        for effect in effects:
+            if isinstance(effect, Send):
+                self._send(step, owner, effect.dst, effect.msg)
+            elif isinstance(effect, Enter):
+                step.entered = True
+                step.group = effect.group if self.system.problem.groups else wants[0]
+                step.fence = effect.fence
+                step.error = request_fault(owner, wants, step.group)
+                if step.error:
+                    return
+            elif isinstance(effect, Execute):
+                step.booked.append(effect)
+            elif isinstance(effect, Answer):
+                step.booked.append(effect)
+                pending = False
+            elif isinstance(effect, Eject) and pending:
+                step.booked.append(effect)
+                step.failed = issued
+                pending = False
+
+    def _send(self, step: Step, owner: int, dst: int, msg: Message) -> None:
+        hops = step.hops + 1 if self.count_hops else 0
+        if dst != EVERYONE:
+            step.packets.append(self.intern_packet(owner, dst, msg, hops))
+            return
+        for receiver in range(self.n):
+            if receiver != owner:
+                step.packets.append(self.intern_packet(owner, receiver, msg, hops))
+
+    def _state_after(self, before: ProcessState, kind: i64, step: Step, process: Process) -> ProcessState:
+        after = ProcessState(freeze(process.node), process.saved)
+        after.wants = process.wants
+        after.group = process.group
+        after.timers = tuple(process.timers)
+        after.suspects = tuple(process.suspects)
+        after.left = before.left - 1 if kind == ASK else before.left
+        after.hops = step.hops
+        after.issued = process.issued
+        after.pending = process.pending
+        if process.group == NO_GROUP:
+            return after
+        after.era = self.system.problem.era(step.fence) if step.entered else before.era
+        if self.operations:
+            after.fence = step.fence if step.entered else before.fence
+            more = self.operations if step.entered else before.more
+            after.more = more - 1 if kind == ISSUE else more
+        return after
+
+    # -- operations ------------------------------------------------------------------------------------
+
+    def book(self, number: i64, process: i64, step: Step) -> tuple[int, str]:
+        """The ledger after a step, and what is wrong with the step by it, if anything."""
+        if not step.issued and not step.booked:
+            return number, ""
+        ledger = self.ledgers[number].copy()
+        try:
+            if step.issued:
+                ledger.issue(process, step.issued, step.section)
+            for effect in step.booked:
+                if isinstance(effect, Execute):
+                    ledger.execute(process, (effect.issuer, effect.number), effect.result)
+                elif isinstance(effect, Answer):
+                    ledger.answer(process, effect.number, effect.result)
+                else:
+                    ledger.fail(process, step.failed)
+        except SafetyViolation as error:
+            return number, str(error)
+        return self.intern_ledger(ledger), ""

@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from congenial.cli.check import (
-    Crashes,
-    Duplicates,
-    GroupCount,
-    Losses,
-    Nodes,
-    Operations,
-    Order,
-    Recovery,
-    Requests,
-    Set,
-    Suspicions,
-    SvgTo,
-    Timers,
-    TraceTo,
-    Wants,
-    show_counterexample,
-)
+from congenial.cli.bounds import with_bounds
 from congenial.cli.options import Algorithm, Json, Seed, algorithm_options
+from congenial.cli.runs import Nodes, Set, SvgTo, TraceTo, show_counterexample
 
 EXAMPLES = """
 congenial fuzz raymond-tree --nodes 8 --runs 10000
@@ -33,22 +17,13 @@ congenial fuzz maekawa --nodes 7 --order any --trace broken.ndjson
 """
 
 
+@with_bounds(requests=3)
 def command(
     algorithm: Algorithm,
+    given: dict[str, Any],
     nodes: Nodes = 8,
-    requests: Requests = 3,
-    groups: GroupCount = 1,
-    wants: Wants = "",
     runs: Annotated[int, typer.Option(help="How many random runs.")] = 1000,
     seed: Seed = 1,
-    order: Order = "",
-    crashes: Crashes = 0,
-    losses: Losses = 0,
-    duplicates: Duplicates = 0,
-    suspicions: Suspicions = 0,
-    timers: Timers = "",
-    recovery: Recovery = True,
-    operations: Operations = 0,
     jobs: Annotated[int, typer.Option(help="Processes to run in.")] = 1,
     options: Set = None,
     trace: TraceTo = "",
@@ -62,31 +37,14 @@ def command(
     from congenial.checker.fuzz import fuzz
     from congenial.cli.output import notice_if_interpreted, print_json, progress_bar
 
-    given = algorithm_options(options)
+    settings = algorithm_options(options)
     with progress_bar(f"{algorithm}: runs", runs) as progress:
         result = fuzz(
-            algorithm,
-            nodes=nodes,
-            requests=requests,
-            groups=groups,
-            wants=wants,
-            runs=runs,
-            seed=seed,
-            order=order,
-            crashes=crashes,
-            losses=losses,
-            duplicates=duplicates,
-            suspicions=suspicions,
-            timers=timers,
-            recovery=recovery,
-            operations=operations,
-            jobs=jobs,
-            options=given,
-            progress=progress,
+            algorithm, nodes=nodes, runs=runs, seed=seed, jobs=jobs, options=settings, progress=progress, **given
         )
     if json:
         print_json(result.as_dict())
-    show_counterexample(result.counterexample, algorithm, nodes, given, result.fifo, trace, svg, json)
+    show_counterexample(result.counterexample, algorithm, nodes, settings, result.fifo, trace, svg, json)
     if not json:
         print(result.verdict())
         print(f"{result.steps_per_second:.0f} steps per second")

@@ -174,12 +174,21 @@ def algorithm_options(settings: list[str] | None) -> dict[str, str]:
 
 def with_parameters(command: Callable[..., None]) -> Callable[..., None]:
     """Give a subcommand the options of `parameters`. It gets their result as its argument `given`."""
+    return with_options(command, parameters)
+
+
+def with_options(command: Callable[..., None], options: Callable[..., Any], **defaults: Any) -> Callable[..., None]:
+    """Give a subcommand the options that are the parameters of a function, with other `defaults` where these say so.
+    It gets what the function returns as its argument `given`."""
     own = inspect.signature(command, eval_str=True).parameters
-    shared = inspect.signature(parameters, eval_str=True).parameters
-    both = [p.replace(kind=p.KEYWORD_ONLY) for p in (*own.values(), *shared.values()) if p.name != "given"]
+    shared = [
+        parameter.replace(default=defaults.get(name, parameter.default))
+        for name, parameter in inspect.signature(options, eval_str=True).parameters.items()
+    ]
+    both = [p.replace(kind=p.KEYWORD_ONLY) for p in (*own.values(), *shared) if p.name != "given"]
 
     def with_all_options(**values: Any) -> None:
-        given = parameters(**{name: values.pop(name) for name in shared})
+        given = options(**{parameter.name: values.pop(parameter.name) for parameter in shared})
         command(given=given, **values)
 
     # typer reads the options off the signature

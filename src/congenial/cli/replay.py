@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from congenial.cli.check import SvgTo, show_events, write_svg
 from congenial.cli.options import Json
+from congenial.cli.runs import SvgTo, show_events, write_svg
 
 EXAMPLES = """
 congenial replay broken.ndjson
@@ -27,14 +27,13 @@ def command(
     from congenial.checker.replay import replay
     from congenial.cli.output import print_json
 
-    system, played = replay(file)
+    again = replay(file)
     if svg:
-        write_svg(svg, played.events, system.n, played.text)
+        write_svg(svg, again.events, again.nodes, again.text)
     if json:
-        events = [event.as_dict() for event in played.events]
-        print_json({"algorithm": system.name, "kind": played.kind, "text": played.text, "events": events})
+        print_json(again.as_dict())
     else:
-        show_events(played.events, system.n)
-        print(f"{played.kind.upper()}: {played.text}" if played.kind else "nothing wrong in this run")
-    if played.kind:
+        show_events(again.events, again.nodes)
+        print(again.verdict())
+    if not again.ok:
         raise typer.Exit(1)

@@ -41,9 +41,10 @@ NO_GROUP: Final = -1
 
 @final
 class Process:
-    """A node and what belongs to it. `step` is the only way in."""
+    """A node and what belongs to it. `step` is the only way in. `saved` is what the node has saved before, if it is
+    not new."""
 
-    def __init__(self, node: Node, problem: Problem) -> None:
+    def __init__(self, node: Node, problem: Problem, saved: object = None) -> None:
         self.node = node
         self.problem = problem
         self.up = True
@@ -56,7 +57,7 @@ class Process:
         # the world
         self.timers: list[int] = []  # those set, sorted
         self.suspects: list[int] = []  # sorted
-        self.saved: object = durable_state(node)
+        self.saved: object = durable_state(node) if saved is None else saved
 
     @property
     def phase(self) -> int:

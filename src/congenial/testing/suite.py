@@ -21,9 +21,9 @@ from typing import Any
 
 from congenial.checker.check import check
 from congenial.checker.fuzz import fuzz
+from congenial.checker.rules import Rules
 from congenial.checker.stepper import Action, Stepper
 from congenial.checker.walk import Walk
-from congenial.checker.world import Bounds
 from congenial.kernel import trace as tr
 from congenial.kernel.message import messages_of, nested_messages
 from congenial.kernel.node import Node
@@ -191,7 +191,7 @@ class Suite:
                     copy = node_from(state)
                     assert state_of(copy) == state, f"a copy of process {action.node} differs from it: {state}"
                     assert hash(state_of(copy)) == hash(state), f"equal states of process {action.node} hash unequally"
-                    second.nodes[action.node] = copy
+                    second.processes[action.node].node = copy
                     first.take(action)
                     second.take(action)
                     after = state_of(first.nodes[action.node])
@@ -225,8 +225,8 @@ class Suite:
 
     def _random_run(self, system: System, order: str, seed: int) -> list[Action]:
         menus: list[list[Groups]] = [[(group,) for group in range(self.groups)]] * system.n
-        bounds = Bounds(requests=3, menus=menus, fifo=order == "fifo", patient=system.spec.patient)
-        walk = Walk(Stepper(system, order == "fifo"), bounds, stream(seed, 0), seed % 2 == 1, 20_000)
+        rules = Rules(requests=3, menus=menus, fifo=order == "fifo", patient=system.spec.patient)
+        walk = Walk(Stepper(system, order == "fifo"), rules, stream(seed, 0), seed % 2 == 1, 20_000)
         walk.run()
         assert not walk.fault, told(f"{walk.fault}: {walk.text}", walk.stepper.events)
         return walk.actions

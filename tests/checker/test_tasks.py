@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from congenial.checker.cases import split
 from congenial.checker.check import check
-from congenial.checker.world import Bounds
+from congenial.checker.rules import Rules
+from congenial.checker.tasks import split
 from congenial.systems.catalogue import ALGORITHMS
 
 
@@ -48,9 +48,9 @@ def test_the_same_cases_whoever_takes_them() -> None:
 
 def test_cases_are_all_the_ways_to_ask_and_all_the_victims() -> None:
     menus = [[(0,), (1,)], [(0,)]]
-    cases = split(Bounds(requests=2, menus=menus, losses=1), 2)
+    cases = split(Rules(requests=2, menus=menus, losses=1), 2)
     assert len(cases) == 4 * 2
     assert sorted({str(case.menus) for case in cases})[0] == "[[(0,), (0,)], [(0,), (0,)]]"
     assert {case.victim for case in cases} == {0, 1}
     assert all(case.in_turn and case.losses == 1 for case in cases)
-    assert len(split(Bounds(requests=2, menus=[[(0,)], [(0,)]]), 2)) == 1
+    assert len(split(Rules(requests=2, menus=[[(0,)], [(0,)]]), 2)) == 1

@@ -1,0 +1,145 @@
+"""Counterexamples: from the index of a state to the run that leads there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from congenial.checker.events import (
+    ARGUMENT,
+    ASK,
+    CRASH,
+    DELIVER,
+    HEADER,
+    ISSUE,
+    LEAVE,
+    LOSE,
+    RECOVER,
+    REPEAT,
+    SUSPECT,
+    TIMER,
+    TRUST,
+)
+from congenial.checker.explore import MOST_EARLY, Explorer, State
+from congenial.checker.faults import Fault
+from congenial.checker.stepper import Action, Stepper
+from congenial.checker.world import World
+from congenial.kernel import trace
+from congenial.kernel.errors import IllegalStep, SafetyViolation
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """A run that ends in a fault: of which `kind`, what is wrong (`text`), the steps to take (`actions`), and what
+    happens in them (`events`).
+
+    >>> from congenial.checker.check import check
+    >>> found = check("suzuki-kasami", nodes=2, requests=1, losses=1).counterexample
+    >>> found.kind
+    'deadlock'
+    >>> [event.event for event in found.events]
+    ['request', 'send', 'drop']
+    """
+
+    kind: str
+    text: str
+    actions: tuple[Action, ...]
+    events: tuple[trace.Event, ...]
+
+    def as_dict(self) -> dict[str, object]:
+        return {"kind": self.kind, "text": self.text, "events": [event.as_dict() for event in self.events]}
+
+    def verdict(self) -> str:
+        return f"{self.kind.upper()}: {self.text}"
+
+
+def counterexample(explorer: Explorer, fault: Fault) -> Counterexample:
+    """The run that ends in a fault."""
+    taken, state = path_to(explorer, int(fault.index))
+    if fault.move >= 0:
+        _walk(explorer, state, int(fault.move), int(fault.choice), int(fault.early), taken)
+    world = explorer.world
+    stepper = Stepper(world.system, world.fifo)
+    actions: list[Action] = []
+    for process, event, choices in taken:
+        actions.append(_action(world, stepper, process, event, choices))
+        try:
+            stepper.take(actions[-1])
+        except (SafetyViolation, IllegalStep):
+            break
+    return Counterexample(fault.kind, fault.text, tuple(actions), tuple(stepper.events))
+
+
+Taken = tuple[int, int, tuple[int, ...]]
+"""What was done: process, event, choices."""
+
+
+def path_to(explorer: Explorer, index: int) -> tuple[list[Taken], State]:
+    """How a state was reached first, and the state itself."""
+    vias: list[int] = []
+    at = index
+    while int(explorer.parents[at]) >= 0:
+        vias.append(int(explorer.vias[at]))
+        at = int(explorer.parents[at])
+    state = explorer.world.initial()
+    taken: list[Taken] = []
+    for via in reversed(vias):
+        state = _walk(explorer, state, via >> 8, via & 255, -1, taken)
+    return taken, state
+
+
+def _walk(explorer: Explorer, state: State, move: int, choice: int, early: int, taken: list[Taken]) -> State:
+    """Make a move, and then the deliveries that are made at once: all, or `early` of them."""
+    explorer.list_moves(state)
+    process = int(explorer.move_process[move])
+    event = int(explorer.move_event[move])
+    position = int(explorer.move_position[move])
+    step = explorer.steps(state, process, event)[choice]
+    taken.append((process, event, step.choices))
+    if step.error:
+        return state
+    state = explorer.after(state, process, event, position, step)
+    for _ in range(MOST_EARLY if explorer.movers is not None else 0):
+        position = int(explorer.early_position(state)) if early != 0 else -1
+        if position < 0:
+            break
+        packet = state[position]
+        process = int(explorer.world.destinations[packet])
+        step = explorer.world.steps(state[HEADER + process], DELIVER | packet)[0]
+        taken.append((process, DELIVER | packet, ()))
+        early -= 1
+        if step.error:
+            break
+        state = explorer.after(state, process, DELIVER | packet, position, step)
+    return state
+
+
+NAMES = {
+    LEAVE: trace.EXIT,
+    ISSUE: trace.ISSUE,
+    TIMER: trace.TIMER,
+    SUSPECT: trace.SUSPECT,
+    TRUST: trace.TRUST,
+    RECOVER: trace.RECOVER,
+    CRASH: trace.CRASH,
+}
+
+
+def _action(world: World, stepper: Stepper, process: int, event: int, choices: tuple[int, ...]) -> Action:
+    """What an event of the explorer is to a stepper in the same state."""
+    kind, argument = event & ~ARGUMENT, event & ARGUMENT
+    if kind == ASK:
+        return Action(trace.REQUEST, process, groups=world.menus[process][argument], choices=choices)
+    if kind == TIMER:
+        return Action(trace.TIMER, process, timer=argument, choices=choices)
+    if kind in (SUSPECT, TRUST):
+        return Action(NAMES[kind], process, peer=argument, choices=choices)
+    if kind in NAMES:
+        return Action(NAMES[kind], process, choices=choices)
+    source, message = int(world.sources[argument]), world.messages[argument]
+    number = next(
+        int(packet.number)
+        for packet in stepper.packets
+        if packet.src == source and packet.dst == process and packet.msg == message
+    )
+    name = trace.DROP if kind == LOSE else trace.DELIVER
+    return Action(name, process, source, number, again=kind == REPEAT, choices=choices)

@@ -1,0 +1,64 @@
+"""What a check found."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+
+from congenial.checker.counterexample import Counterexample
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """What `check` found. `complete` means that all states within the bounds were seen, so that nothing else can be
+    found there. `violations` counts illegal steps and broken bounds, too. The messages are per entry: the least and the
+    most that any complete run takes.
+
+    >>> from congenial.checker.check import check
+    >>> result = check("ricart-agrawala", nodes=2, requests=1)
+    >>> (result.ok, result.states, result.most_messages)
+    (True, 35, 2.0)
+    >>> print(result.verdict())
+    nothing wrong: every state within the bounds was seen
+    """
+
+    algorithm: str
+    nodes: int
+    requests: int
+    states: int
+    transitions: int
+    depth: int
+    complete: bool
+    reduced: bool
+    violations: int
+    deadlocks: int
+    starvation: int
+    seconds: float
+    states_per_second: float
+    least_messages: float | None
+    most_messages: float | None
+    counterexample: Counterexample | None
+    fifo: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return self.counterexample is None
+
+    def as_dict(self) -> dict[str, object]:
+        data = asdict(replace(self, counterexample=None))
+        if self.counterexample is not None:
+            data["counterexample"] = self.counterexample.as_dict()
+        return data
+
+    def without_events(self) -> CheckResult:
+        """Small enough to be sent to another process."""
+        if self.counterexample is None:
+            return self
+        return replace(self, counterexample=replace(self.counterexample, actions=(), events=()))
+
+    def verdict(self) -> str:
+        if self.counterexample is not None:
+            return self.counterexample.verdict()
+        if self.complete:
+            but = ", except interleavings that make no difference" if self.reduced else ""
+            return f"nothing wrong: every state within the bounds was seen{but}"
+        return f"nothing wrong so far: the limit was reached after {self.states} states, not all were seen"

@@ -1,0 +1,113 @@
+"""A check on several cores, divided into tasks.
+
+What processes ask for does not depend on anything, so it may as well be settled in advance: every run belongs to the
+task in which its requests, one by one, are those it makes. A run with one fault belongs to the task in which that
+process is struck. The tasks together are all runs, and none depends on another. Where there is nothing to divide, the
+whole exploration and the reduced one race each other, and the first to finish decides.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import product
+from time import time
+
+from congenial.checker.check_run import CheckRun, Progress
+from congenial.checker.result import CheckResult
+from congenial.checker.rules import Rules
+from congenial.checker.workers import results, stop_if_told
+from congenial.systems.system import System
+
+MOST_TASKS = 4096
+
+
+@dataclass(frozen=True)
+class Task:
+    """A part of a check. The side cases are the same for all tasks, so that one of them is enough to look at them."""
+
+    system: System
+    rules: Rules
+    reduce: bool | None
+    symmetry: bool
+    limit: int
+    with_side_cases: bool = True
+
+    def run(self, progress: Progress | None) -> CheckResult:
+        made = CheckRun(self.system, self.rules, self.reduce, self.symmetry, self.limit, progress)
+        return made.result(self.with_side_cases)
+
+    def run_in_worker(self) -> CheckResult:
+        return self.run(_stop_if_told).without_events()
+
+
+def check_tasks(
+    system: System,
+    rules: Rules,
+    reduce: bool | None,
+    symmetry: bool,
+    limit: int,
+    jobs: int,
+    progress: Progress | None,
+) -> CheckResult:
+    """What `check` finds, with the tasks dealt out to `jobs` processes."""
+    start = time()
+    whole = Task(system, rules, reduce, symmetry, limit)
+    tasks = [
+        replace(whole, rules=part, with_side_cases=number == 0) for number, part in enumerate(split(rules, system.n))
+    ]
+    race = len(tasks) == 1 and reduce is None and not symmetry
+    if race:
+        tasks = [replace(whole, reduce=False), replace(whole, reduce=True)]
+    found: list[CheckResult] = []
+    with closing(results(tasks, Task.run_in_worker, jobs, in_order=not race)) as finished:
+        for number, result in finished:
+            if not result.ok:  # once more, here: a counterexample with its events is not sent between processes
+                return replace(tasks[number], with_side_cases=True).run(progress)
+            found.append(result)
+            if progress is not None:
+                progress(sum([result.states for result in found]), len(tasks) - len(found))
+            if race and result.complete:
+                return merged([result], time() - start)
+    return merged(found[:1] if race else found, time() - start)
+
+
+def split(rules: Rules, n: int) -> list[Rules]:
+    """The rules of each task: what is asked for, request by request, and which process the one fault strikes."""
+    menus = rules.menus or [[(0,)]] * n
+    sequences = [list(product(menu, repeat=rules.requests)) for menu in menus]
+    count = 1
+    for choices in sequences:
+        count *= len(choices)
+    parts = [rules]
+    if 1 < count <= MOST_TASKS:
+        parts = [
+            replace(rules, menus=[list(wants) for wants in combination], in_turn=True)
+            for combination in product(*sequences)
+        ]
+    if rules.faults != 1:
+        return parts
+    return [replace(part, victim=process) for part in parts for process in range(n)]
+
+
+def merged(found: list[CheckResult], seconds: float) -> CheckResult:
+    """One result of all tasks: what was counted added up, the extremes of the costs."""
+    states = sum([result.states for result in found])
+    least = [result.least_messages for result in found if result.least_messages is not None]
+    most = [result.most_messages for result in found if result.most_messages is not None]
+    return replace(
+        found[0],
+        states=states,
+        transitions=sum([result.transitions for result in found]),
+        depth=max([result.depth for result in found]),
+        complete=all([result.complete for result in found]),
+        reduced=any([result.reduced for result in found]),
+        seconds=seconds,
+        states_per_second=states / seconds if seconds > 0 else 0.0,
+        least_messages=min(least) if len(least) == len(found) else None,
+        most_messages=max(most) if len(most) == len(found) else None,
+    )
+
+
+def _stop_if_told(seen: int, pending: int) -> None:
+    stop_if_told()

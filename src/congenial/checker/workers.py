@@ -1,0 +1,58 @@
+"""Work divided among several processes, with the same results as in one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from multiprocessing.synchronize import Event
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Stopped(Exception):
+    """The work is not wanted any more."""
+
+
+def results(tasks: list[T], work: Callable[[T], R], jobs: int, in_order: bool = True) -> Generator[tuple[int, R]]:
+    """The number and the result of each task, worked on by `jobs` processes, or by this one if there is one job.
+
+    The tasks need not be picklable, since workers are forked; the results must be. When the iterator is closed, tasks
+    that have not begun are left out, and those that have end as soon as they call `stop_if_told`.
+    """
+    if jobs == 1:
+        for number, task in enumerate(tasks):
+            yield number, work(task)
+        return
+    context = get_context("fork")
+    stop = context.Event()
+    with ProcessPoolExecutor(min(jobs, len(tasks)), context, _inherit, (tasks, work, stop)) as pool:
+        futures: list[Future[tuple[int, R]]] = [pool.submit(_work, number) for number in range(len(tasks))]
+        try:
+            for future in futures if in_order else as_completed(futures):
+                yield future.result()
+        finally:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+
+
+def stop_if_told() -> None:
+    """Called now and then by work that takes long."""
+    if _inherited is not None and _inherited[2].is_set():
+        raise Stopped
+
+
+_inherited: tuple[list[Any], Callable[[Any], Any], Event] | None = None  # in a worker: what it was forked with
+
+
+def _inherit(tasks: list[Any], work: Callable[[Any], Any], stop: Event) -> None:
+    global _inherited
+    _inherited = (tasks, work, stop)
+
+
+def _work(number: int) -> tuple[int, Any]:
+    assert _inherited is not None
+    tasks, work, _ = _inherited
+    return number, work(tasks[number])
