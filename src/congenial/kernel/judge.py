@@ -29,7 +29,7 @@ class Judge:
         self.current = NO_GROUP  # the group of the present session, or of the last one
         self.waiting = 0  # how many
         self.era = 0  # the present one
-        self.fence = 0  # the last one given in it
+        self.fence = 0  # the largest so far
         # by process
         self.wants: list[Groups | None] = [None] * n  # what a waiting process asked for
         self.holds: list[int] = [NO_GROUP] * n  # the group that a process inside has entered for
@@ -39,6 +39,17 @@ class Judge:
         self.ledger = Ledger(n)
         self.issued: list[int] = [0] * n  # how many
         self.pending: list[bool] = [False] * n  # does the process wait for the outcome of its last one?
+
+    def add_process(self) -> int:
+        """One more process, for a judge that learns of them one by one; its number."""
+        self.wants.append(None)
+        self.holds.append(NO_GROUP)
+        self.eras.append(0)
+        self.fences.append(0)
+        self.issued.append(0)
+        self.pending.append(False)
+        self.ledger.executed.append(0)
+        return len(self.holds) - 1
 
     # -- entering and leaving --------------------------------------------------------------------------
 
@@ -66,8 +77,7 @@ class Judge:
             raise SafetyViolation(
                 entry_fault(self.problem, process, self.holders(), self.current, self.fence, self.current, group, fence)
             )
-        if fence:
-            self.fence = fence
+        self.fence = max(self.fence, fence)
         self.inside += 1
         self.current = group
         return self._admit(process, group, era, fence)

@@ -1,16 +1,16 @@
-"""A witness: a process outside the cluster to which holders report, and which judges for itself.
+"""A witness: a process outside the cluster that holders report to, and that judges for itself.
 
-A holder reports that it has entered after it has, and that it leaves before it does, and each time waits to be
-answered. So whoever the witness sees inside together were inside together. Nothing of the cluster's own bookkeeping is
-believed; only names are compared.
+A holder reports that it has entered after it has, and that it leaves before it does, and each time waits for an
+answer. So any two holders that the witness sees inside together were inside together. The witness believes nothing of
+the cluster's own bookkeeping; it only compares names and fences.
 
 Reports are lines of JSON: {"do": "enter", "lock": ..., "who": ..., "group": ..., "fence": ..., "limit": ...}. A holder
-without a group is alone; a `limit` is a semaphore's. The answer to each is "ok" or what is wrong.
+without a group must be alone; a `limit` is a semaphore's. The answer to each is "ok" or what is wrong.
 
-It is also a resource that honours fences, as one must where exclusion is weak. The upper bits of a fence are an era:
-who enters in a later one supersedes those who are inside since an earlier one, and what they still want is refused as
-"outdated", which is no violation. Under each lock there is a number to `read` and to `write`: who is alone inside
-reads it and writes one more. If the number has changed meanwhile, something was lost.
+The witness is also a resource that honours fences, as a resource must where exclusion is weak. The upper bits of a
+fence are an era: an entry in a later era supersedes the holders that are inside since an earlier one. What those still
+ask for is refused as "outdated", which is no violation. Under each lock there is a number to `read` and to `write`: a
+holder that is alone inside reads it and writes one more. If the number has changed meanwhile, a write was lost.
 """
 
 from __future__ import annotations
@@ -22,62 +22,110 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from congenial.kernel.errors import ContractError, SafetyViolation
+from congenial.kernel.judge import Judge
+from congenial.kernel.problem import Problem
 from congenial.net.roster import FENCE_BITS
 
 OUTDATED = "outdated"
 
 
 class Outdated(Exception):
-    """Refused for its fence: somebody in a later era has been here."""
+    """Refused because of its fence: a holder of a later era has been here."""
+
+
+class ReportedExclusion(Problem):
+    """What a lock promises to outsiders: one group inside, or at most `capacity` holders. Members of a group report
+    their entries one by one, so within a session fences may come in any order from the `floor` on."""
+
+    def __init__(self) -> None:
+        super().__init__("reported", groups=True, concurrent_entry=False)
+        self.floor = 0  # the fence of the session's first entry; 0: no session is open
+
+    def admits(self, inside: int, current: int, group: int) -> bool:
+        return inside < self.capacity if self.capacity else inside == 0 or group == current
+
+    def may_follow(self, last_fence: int, last_group: int, fence: int, group: int) -> bool:
+        if self.capacity:
+            return True  # permits of a semaphore are given independently
+        return fence >= self.floor if self.floor else super().may_follow(last_fence, last_group, fence, group)
+
+    def era(self, fence: int) -> int:
+        return fence >> FENCE_BITS
 
 
 class Scene:
-    """What the witness has seen of one lock."""
+    """What the witness has seen of one lock. The judge decides; the scene knows names and keeps count."""
 
     def __init__(self) -> None:
-        self.inside: dict[str, str | None] = {}  # group of each holder; None: it is alone
-        self.superseded: dict[str, int] = {}  # who have yet to leave, but somebody came in a later era; their fences
-        self.fences: dict[str, int] = {}  # of those inside
-        self.supersessions: list[str] = []
+        self.problem = ReportedExclusion()
+        self.judge = Judge(self.problem, 0)
+        self.processes: dict[str, int] = {}  # the judge's number of each holder
+        self.groups: dict[str, int] = {}  # the judge's number of each group, an even one
+        self.loners = 0  # holders without a group so far
+        self.intruders: set[str] = set()  # should not have entered, and have yet to leave
+        self.superseded: list[str] = []
         self.refused = 0
         self.value = 0
-        self.group: str | None = None  # of the present session, or of the last one
-        self.fence = 0  # the largest so far
-        self.floor = 0  # what fences of the present session must not fall below
+        self.fence = 0  # the largest that the resource has seen
         self.entries = 0
         self.sessions = 0
         self.most = 0  # inside at once
 
+    @property
+    def inside(self) -> list[str]:
+        """The holders that are inside and not superseded."""
+        names = list(self.processes)
+        return [names[process] for process in self.judge.holders()]
+
     def enter(self, who: str, group: str | None, fence: int, limit: int) -> str:
         """Record an entry; what is wrong with it, or nothing."""
-        if fence and fence >> FENCE_BITS < self.fence >> FENCE_BITS:
+        judge = self.judge
+        era = self.problem.era(fence)
+        process = self._process(who)
+        if era > judge.era:
+            self.superseded += self.inside
+        if judge.holds[process] >= 0 and judge.eras[process] < max(era, judge.era):
+            judge.leave(process)  # it was superseded, and comes back without having said that it has left
+        opens = judge.inside == 0 or era > judge.era
+        if opens:
+            self.problem.floor = 0
+        self.problem.capacity = limit
+        number = self._group(group)
+        try:
+            judge.ask(process, (number,))
+            judge.enter(process, number, fence)
+        except ContractError:
+            return f"{who} enters twice"
+        except SafetyViolation:
+            judge.crash(process)  # it does not wait for another chance
+            self.intruders.add(who)
+            return self._why(who, group, number, fence)
+        if era < judge.era:
             self.refused += 1
-            self.superseded[who] = fence
             return OUTDATED
-        for early in [early for early in self.inside if self.fences[early] >> FENCE_BITS < fence >> FENCE_BITS]:
-            del self.inside[early]
-            self.superseded[early] = self.fences.pop(early)
-            self.supersessions.append(early)
-        wrong = self._judge(who, group, fence, limit)
-        if not self.inside:
+        if opens:
             self.sessions += 1
-            self.group = group
-            self.floor = fence
-        self.inside[who] = group
-        self.fences[who] = fence
+            self.problem.floor = fence
         self.fence = max(self.fence, fence)
         self.entries += 1
-        self.most = max(self.most, len(self.inside))
-        return wrong
+        self.most = max(self.most, judge.inside)
+        return ""
 
     def leave(self, who: str) -> str:
-        if self.superseded.pop(who, None) is not None:
+        """Record that a holder leaves; what is wrong with it, or nothing."""
+        if who in self.intruders:
+            self.intruders.remove(who)
             return ""
-        self.fences.pop(who, None)
-        return "" if self.inside.pop(who, who) != who else f"{who} leaves without being inside"
+        try:
+            self.judge.leave(self._process(who))
+        except ContractError:
+            return f"{who} leaves without being inside"
+        return ""
 
     def use(self, who: str, fence: int, value: int | None) -> str:
-        """Read the number (None), or write one; what is wrong, or nothing."""
+        """Read the number (None), or write one; what is wrong, or nothing. This is the resource, not the judge: it
+        looks at fences alone, not at who is inside."""
         if fence < self.fence:
             self.refused += 1
             return OUTDATED
@@ -88,21 +136,29 @@ class Scene:
             self.value = value
         return ""
 
-    def _judge(self, who: str, group: str | None, fence: int, limit: int) -> str:
-        if who in self.inside:
-            return f"{who} enters twice"
-        if limit:
-            return f"{who} is one too many for {limit}" if len(self.inside) >= limit else ""
-        others = set(self.inside.values())
-        if self.inside and (group is None or others != {group}):
-            return f"{who} enters {group!r} while {', '.join(self.inside)} are inside for {others}"
-        if not fence:
-            return ""  # the algorithm gives none
-        if self.inside:
-            return f"{who} has fence {fence}, below its session's {self.floor}" if fence < self.floor else ""
-        if fence < self.fence or (fence == self.fence and (group is None or group != self.group)):
-            return f"{who} has fence {fence}, not above {self.fence} of an earlier session"
-        return ""
+    def _process(self, who: str) -> int:
+        if who not in self.processes:
+            self.processes[who] = self.judge.add_process()
+        return self.processes[who]
+
+    def _group(self, group: str | None) -> int:
+        """The judge's number of a group. A holder without one is, each time, a group of its own."""
+        if group is None:
+            self.loners += 1
+            return 2 * self.loners + 1
+        return self.groups.setdefault(group, 2 * len(self.groups))
+
+    def _why(self, who: str, group: str | None, number: int, fence: int) -> str:
+        """Why the judge objects, by name."""
+        judge = self.judge
+        if not self.problem.admits(judge.inside, judge.current, number):
+            if self.problem.capacity:
+                return f"{who} is one too many for {self.problem.capacity}"
+            current = next((name for name, number in self.groups.items() if number == judge.current), None)
+            return f"{who} enters {group!r} while {', '.join(self.inside)} are inside for {current!r}"
+        if self.problem.floor:
+            return f"{who} has fence {fence}, below its session's {self.problem.floor}"
+        return f"{who} has fence {fence}, not above {judge.fence} of an earlier session"
 
 
 class Witness:
@@ -111,7 +167,7 @@ class Witness:
     def __init__(self, on_report: Callable[[dict[str, Any]], None] | None = None) -> None:
         self.scenes: dict[str, Scene] = {}
         self.violations: list[str] = []
-        self.superseded: list[str] = []  # holders over whose heads others came in, in a later era
+        self.superseded: list[str] = []  # holders that others superseded, in a later era
         self.reports = 0
         self.on_report = on_report
         self.writers: set[asyncio.StreamWriter] = set()
@@ -130,9 +186,9 @@ class Witness:
     def judge(self, report: dict[str, Any]) -> str:
         scene = self.scenes.setdefault(report["lock"], Scene())
         if report["do"] == "enter":
-            known = len(scene.supersessions)
+            known = len(scene.superseded)
             wrong = scene.enter(report["who"], report.get("group"), report["fence"], report.get("limit", 0))
-            self.superseded += scene.supersessions[known:]
+            self.superseded += scene.superseded[known:]
         elif report["do"] == "leave":
             wrong = scene.leave(report["who"])
         else:
@@ -148,7 +204,7 @@ class Witness:
                 "sessions": scene.sessions,
                 "most": scene.most,
                 "inside": len(scene.inside),
-                "superseded": len(scene.supersessions),
+                "superseded": len(scene.superseded),
                 "refused": scene.refused,
                 "value": scene.value,
             }
@@ -178,7 +234,7 @@ class Witness:
         except (ConnectionError, asyncio.CancelledError):
             pass
         finally:
-            for lock, who in mine:  # a reporter that is gone holds nothing any more
+            for lock, who in mine:  # a reporter that is gone does not hold anything any more
                 self.scenes[lock].leave(who)
             self.writers.discard(writer)
             writer.close()
@@ -199,8 +255,8 @@ class Reporter:
         self.writer.close()
 
     async def tell(self, do: str, **report: Any) -> int:
-        """Report, and wait for the answer, even if cancelled meanwhile: what has been said has been said. Answers with
-        the number that was read or written."""
+        """Report, and wait for the answer, even if cancelled meanwhile: a report stands once made. Returns the number
+        that was read or written."""
         telling = asyncio.ensure_future(self._ask({"do": do, **report}))
         try:
             answer = await asyncio.shield(telling)
