@@ -541,7 +541,7 @@ def test_a_mutant_that_enters_after_the_first_leave_is_killed() -> None:
 def test_suspecting_a_process_that_is_alive_lets_two_in() -> None:
     found = check("suzuki-kasami+restart", nodes=2, requests=1, suspicions=1).counterexample
     assert found is not None
-    assert (found.kind, found.text) == ("safety", "process 1 enters while 0 is inside")
+    assert (found.kind, found.text) == ("safety", "process 1 enters while process 0 is inside")
 
 
 def test_a_process_that_recovers_is_never_served_but_harms_nobody() -> None:

@@ -19,8 +19,9 @@ from congenial.checker.events import (
     TIMER,
     TRUST,
 )
-from congenial.checker.explore import MOST_EARLY, Explorer, State
+from congenial.checker.explore import MOST_EARLY, Explorer
 from congenial.checker.faults import Fault
+from congenial.checker.moves import State
 from congenial.checker.stepper import Action, Stepper
 from congenial.checker.world import World
 from congenial.kernel import trace
@@ -77,9 +78,9 @@ def path_to(explorer: Explorer, index: int) -> tuple[list[Taken], State]:
     """How a state was reached first, and the state itself."""
     vias: list[int] = []
     at = index
-    while int(explorer.parents[at]) >= 0:
-        vias.append(int(explorer.vias[at]))
-        at = int(explorer.parents[at])
+    while int(explorer.table.parents[at]) >= 0:
+        vias.append(int(explorer.table.vias[at]))
+        at = int(explorer.table.parents[at])
     state = explorer.world.initial()
     taken: list[Taken] = []
     for via in reversed(vias):
@@ -89,10 +90,10 @@ def path_to(explorer: Explorer, index: int) -> tuple[list[Taken], State]:
 
 def _walk(explorer: Explorer, state: State, move: int, choice: int, early: int, taken: list[Taken]) -> State:
     """Make a move, and then the deliveries that are made at once: all, or `early` of them."""
-    explorer.list_moves(state)
-    process = int(explorer.move_process[move])
-    event = int(explorer.move_event[move])
-    position = int(explorer.move_position[move])
+    explorer.moves.find(state)
+    process = int(explorer.moves.processes[move])
+    event = int(explorer.moves.events[move])
+    position = int(explorer.moves.positions[move])
     step = explorer.steps(state, process, event)[choice]
     taken.append((process, event, step.choices))
     if step.error:

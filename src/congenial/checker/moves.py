@@ -1,0 +1,162 @@
+"""The moves of a state: all that can happen in it."""
+
+from __future__ import annotations
+
+from typing import final
+
+from librt.vecs import append, vec
+from mypy_extensions import i64
+
+from congenial.checker.events import (
+    ARGUMENT,
+    ASK,
+    CRASH,
+    CRASHES,
+    DELIVER,
+    DUPLICATES,
+    HEADER,
+    ISSUE,
+    LOSE,
+    LOSSES,
+    RECOVER,
+    REPEAT,
+    SUSPECT,
+    SUSPICIONS,
+    TIMER,
+    TRUST,
+)
+from congenial.checker.world import World
+
+State = tuple[int, ...]
+
+
+@final
+class Moves:
+    """The moves of one state at a time: of each the process, the event, and where the packet stands in the state, if it
+    is about one."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.n: i64 = world.n
+        self.count: i64 = 0
+        self.processes = vec[i64]([0] * 1024)
+        self.events = vec[i64]([0] * 1024)
+        self.positions = vec[i64]([0] * 1024)
+
+    def find(self, state: State) -> None:
+        """All that can happen in a state, process by process."""
+        world = self.world
+        n = self.n
+        self.count = 0
+        victim = world.rules.victim
+        timers_wait = world.rules.patient or world.rules.quiet
+        p: i64 = 0
+        while p < n:
+            budget: i64 = state[0] if victim < 0 or p == victim else 0
+            local: i64 = state[HEADER + p]
+            for event in world.own_events[local]:
+                if event & ~ARGUMENT != TIMER or not timers_wait:
+                    self._add(p, event, -1)
+            self._list_deliveries(state, p, budget)
+            if world.budget != 0 and world.ups[local] != 0:
+                self._list_faults(state, p, budget)
+            p += 1
+        if timers_wait and self._time_passes(state):
+            p = 0
+            while p < n:
+                for event in world.own_events[state[HEADER + p]]:
+                    if event & ~ARGUMENT == TIMER:
+                        self._add(p, event, -1)
+                p += 1
+
+    def _time_passes(self, state: State) -> bool:
+        """Is there nothing that timers wait for? A process may be down for longer than any of them; messages to it
+        are lost by then."""
+        quiet = self.world.rules.quiet
+        i: i64 = 0
+        while i < self.count:
+            kind = self.events[i] & ~ARGUMENT
+            if kind == DELIVER or self._is_void(state, i):
+                return False
+            if (
+                not quiet
+                and kind != RECOVER
+                and kind != ASK
+                and kind != ISSUE
+                and kind != CRASH
+                and kind != LOSE
+                and kind != REPEAT
+            ):
+                return False
+            i += 1
+        return True
+
+    def _list_deliveries(self, state: State, p: i64, budget: i64) -> None:
+        """Messages to a process may arrive, or meet with a mishap; to one that is down they may get lost, or wait."""
+        world = self.world
+        up = world.ups[state[HEADER + p]] != 0
+        position = HEADER + self.n
+        end: i64 = len(state)
+        previous: i64 = -1
+        while position < end:
+            packet: i64 = state[position]
+            key = world.order_keys[packet]
+            # of equal packets, or of a FIFO channel's, only the first
+            if key != previous and world.destinations[packet] == p:
+                if up:
+                    self._add(p, DELIVER | packet, position)
+                if not up or budget >> LOSSES & 255 > 0 or self.may_vanish(state, packet):
+                    self._add(p, LOSE | packet, position)
+                if up and budget >> DUPLICATES & 255 > 0:
+                    self._add(p, REPEAT | packet, position)
+            previous = key
+            position += 1
+
+    def may_vanish(self, state: State, packet: i64) -> bool:
+        """Can the sender have crashed before the message had left?"""
+        world = self.world
+        return world.rules.vanishing and world.ups[state[HEADER + world.sources[packet]]] == 0
+
+    def _list_faults(self, state: State, p: i64, budget: i64) -> None:
+        world = self.world
+        suspects = world.states[state[HEADER + p]].suspects
+        if budget >> CRASHES & 255 > 0:
+            self._add(p, CRASH, -1)
+        peer: i64 = 0
+        while peer < self.n:
+            if peer != p:
+                up = world.ups[state[HEADER + peer]] != 0
+                if peer in suspects:
+                    if up:
+                        self._add(p, TRUST | peer, -1)
+                elif (not up and world.detects) or (up and budget >> SUSPICIONS & 255 > 0):
+                    self._add(p, SUSPECT | peer, -1)
+            peer += 1
+
+    def _add(self, process: i64, event: i64, position: i64) -> None:
+        i = self.count
+        if i == i64(len(self.processes)):
+            self.processes = append(self.processes, process)
+            self.events = append(self.events, event)
+            self.positions = append(self.positions, position)
+        else:
+            self.processes[i] = process
+            self.events[i] = event
+            self.positions[i] = position
+        self.count = i + 1
+
+    def only_requests(self, state: State) -> bool:
+        """Can nothing happen that must: nothing but requests and faults?"""
+        i: i64 = 0
+        while i < self.count:
+            kind = self.events[i] & ~ARGUMENT
+            may = kind == ASK or kind == ISSUE or kind == CRASH or kind == REPEAT
+            if not may and (kind != LOSE or self._is_void(state, i)):
+                return False
+            i += 1
+        return True
+
+    def _is_void(self, state: State, move: i64) -> bool:
+        """Does a move take away a message to a process that is down?"""
+        down = self.world.ups[state[HEADER + self.processes[move]]] == 0
+        return down and self.events[move] & ~ARGUMENT == LOSE
