@@ -27,7 +27,7 @@ class TraceFile(Trace):
 
 
 def read_trace(path: str | Path) -> list[Event]:
-    """The events of a trace file; `ConfigError` names the line that is none."""
+    """The events of a trace file. `ConfigError` names a line that is not an event."""
     events: list[Event] = []
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()

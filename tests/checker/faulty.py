@@ -81,7 +81,7 @@ class OnceAgain(Tolerant):
 
 
 class Suspicious(Tolerant):
-    """Enters, too, when it suspects the neighbour it has asked; who comes back answers what it may have missed."""
+    """Enters, too, when it suspects the neighbour it has asked; after a crash it answers what it may have missed."""
 
     def on_recover(self, out: Out) -> None:
         out.broadcast(Answer())

@@ -190,7 +190,7 @@ class Explorer:
             self.faults.append(Fault(DEADLOCK, deadlock_text(waiting), index))
 
     def _has_room(self, state: State) -> bool:
-        """Would the problem let one more in, for the group of those inside?"""
+        """Would the problem let one more process in, for the group that is inside?"""
         groups = [int(self.world.groups[state[HEADER + p]]) for p in range(self.n)]
         held = [group for group in groups if group >= 0]
         return not held or self.world.system.problem.admits(len(held), held[0], held[0])
@@ -198,7 +198,7 @@ class Explorer:
     # -- steps -----------------------------------------------------------------------------------------
 
     def steps(self, state: State, process: i64, event: i64) -> list[Step]:
-        """What an event comes to: one step, or one for each way to choose in it."""
+        """The step on an event, or one for each way to choose in it."""
         kind = event & ~ARGUMENT
         local: i64 = state[HEADER + process]
         if kind == LOSE:
@@ -231,7 +231,7 @@ class Explorer:
         return tuple(following)
 
     def _superseded(self, state: State, step: Step) -> bool:
-        """Has somebody entered in a later era than this step's?"""
+        """Has a process entered in a later era than this step's?"""
         problem = self.world.system.problem
         return problem.era(step.fence) < problem.era(state[1])
 

@@ -1,4 +1,4 @@
-"""What the graph of explored states tells: cycles that go on for ever, and the dearest run.
+"""The graph of explored states: cycles in it that a run can follow for ever, and the costs of runs.
 
 The graph comes as flat arrays: the edges of state i are those from firsts[i] to firsts[i+1].
 """
@@ -31,10 +31,10 @@ class StateGraph:
         self.firsts = firsts
         self.targets = targets
         self.labels = labels
-        self.timers_wait = timers_wait  # they run out in some states only, see `Rules`
+        self.timers_wait = timers_wait  # timers run out in some states only (`Rules.patient`, `Rules.quiet`)
 
     def cycles(self) -> list[list[int]]:
-        """The strongly connected components in which one can go round (Tarjan 1972, without recursion)."""
+        """The strongly connected components that have a cycle (Tarjan 1972, without recursion)."""
         count = self.count
         number = vec[i64]([0] * count)
         low = vec[i64]([0] * count)
@@ -91,11 +91,11 @@ class StateGraph:
         return any([self.targets[edge] == state for edge in range(self.firsts[state], self.firsts[state + 1])])
 
     def is_fair(self, component: list[int]) -> bool:
-        """Can a schedule go round here for ever and be fair?
+        """Can a fair schedule stay in this component for ever?
 
-        Fair to whatever must not be put off for ever: a message under way, a timer that is set, a holder's leaving,
-        the return of a process that is down. What can happen in all states of the component must happen on one of its
-        edges. Where timers wait, that goes for one that can run out whenever any can.
+        Fairness is about what must not be put off for ever: a message under way, a timer that is set, a holder that
+        leaves, a crashed process that recovers. If it can happen in all states of the component, it must happen on one
+        of its edges. Where timers wait, the same holds for a timer that can run out whenever any timer can.
         """
         members = set(component)
         always: set[int] | None = None
@@ -121,7 +121,7 @@ class StateGraph:
         return always is not None and not (always - taken)
 
     def messages(self) -> tuple[vec[i64], vec[i64]]:
-        """For each state the fewest and the most messages sent on a way there. The graph must have no cycle."""
+        """For each state the fewest and the most messages sent on a path to it. The graph must have no cycle."""
         fewest = vec[i64]([-1] * self.count)
         most = vec[i64]([-1] * self.count)
         incoming = vec[i64]([0] * self.count)

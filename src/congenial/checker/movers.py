@@ -2,23 +2,28 @@
 
 A message whose early delivery makes no difference is a left mover (Lipton 1975): in any run it can be moved to the
 front, past everything its receiver did before it came, and the run goes on as it did. Then runs in which it comes
-late need not be explored. Moving an entry to the front only makes a stay inside longer, so two stays that overlapped
-still do, and no violation is lost; nothing that is not a real run is explored, so none is invented.
+late need not be explored. Moving an entry to the front only makes a stay inside longer. So two stays that overlapped
+still do, and no violation is lost. Only real runs are explored, so no violation is invented.
 
-Nobody has to say which messages are movers: they all are taken to be, the system is explored on that assumption, and
-the assumption is verified. If it fails somewhere, it is given up for that kind of message in that situation (the
-phase of the receiver, whether it may still ask, whether it answers), and the exploration begins again.
+No algorithm has to say which of its messages are movers. All are assumed to be, the system is explored on that
+assumption, and the assumption is verified. If it fails somewhere, it is given up for that kind of message in that
+situation (the phase of the receiver, whether it may still ask, whether it answers), and the exploration begins again.
 
-Verification needs single processes only, and they have few states. Beside every state `now` that a process reached in
-the reduced exploration stand its shadows: the states it could be in if some messages that were delivered at once were
-still owed to it. In a shadow the process must do on every event just what it did in `now`, must be able to do nothing
-else of its own accord, must do on an owed message what it did on it then, and when nothing is owed any more must be
-in `now`. If all that holds, a late delivery can be told from an early one by nobody, which is what was to be shown:
-for a run with late messages, move the first of them to the front; the outcome is a run with less to move, whose
-events at the receiver, by induction, were observed and so were verified against the shadow.
+Verification looks at single processes only, and these have few states. Beside every state `now` that a process reached
+in the reduced exploration stand its shadows: the states it could be in if some messages that were delivered at once
+were still owed to it. In a shadow, the process
 
-Two orders can still be told, so they must not change: on a FIFO channel, that of what a process sends on an owed
-message and what it sends meanwhile; and, where several can be inside together, that of entries with fences.
+- must do on every event what it did in `now`,
+- must not be able to do anything else of its own accord,
+- must do on an owed message what it did when that message was delivered at once,
+- and must be in `now` when nothing is owed any more.
+
+If all that holds, no other process can tell a late delivery from an early one. Proof: take a run with late messages,
+and move the first of them to the front. The outcome is a run with less to move. By induction, its events at the
+receiver were observed, and so were verified against the shadow.
+
+Two orders still make a difference, so they must not change: on a FIFO channel, that of what a process sends on an owed
+message and what it sends meanwhile; and, where several processes can be inside together, that of entries with fences.
 """
 
 from __future__ import annotations
@@ -43,7 +48,7 @@ ENOUGH_BLAME = 200
 class Movers:
     def __init__(self, world: World, exceptions: set[Situation]) -> None:
         self.world = world
-        self.exceptions = exceptions  # not to be delivered at once
+        self.exceptions = exceptions  # situations in which messages are not delivered at once
         self._company = world.system.problem.admits(1, 0, 0)
         self._early: dict[int, bool] = {}
         self._observed: set[int] = set()
@@ -60,14 +65,14 @@ class Movers:
         return (kind, self.world.phases[local], state.left > 0, answers)
 
     def is_early(self, local: i64, packet: i64) -> bool:
-        """Is the packet to be delivered at once to the process in state `local`?"""
+        """Should the packet be delivered at once to the process in state `local`?"""
         key: int = local << EVENT_BITS | packet
         known = self._early.get(key)
         if known is None:
             steps = self.world.steps(local, DELIVER | packet)
             known = self.situation(local, packet) not in self.exceptions and len(steps) == 1
             if self._company and steps[0].entered and steps[0].fence:
-                known = False  # fences must grow from entry to entry, so the order of entries tells
+                known = False  # fences must grow from entry to entry, so the order of entries matters
             self._early[key] = known
         return known
 
@@ -89,7 +94,7 @@ class Movers:
         most = len(self._seen) + MOST_SHADOWS
         done = [0] * len(self._pending)
         owing = 0
-        while owing < len(done):  # with few messages owed first: that tells best which one is to blame
+        while owing < len(done):  # few owed messages first: these show best which one is to blame
             if done[owing] == len(self._pending[owing]):
                 if blame:
                     break
@@ -115,7 +120,7 @@ class Movers:
             self._least_owing = min(self._least_owing, owing)
 
     def _check(self, now: int, shadow: int, owed: Owed, fence: int) -> bool:
-        """Can nobody tell the shadow from `now`? `fence` is that of the entry which `now` is ahead of its shadow."""
+        """Does the shadow behave as `now` does? `fence` is that of the entry by which `now` is ahead of its shadow."""
         world = self.world
         events = self._events.get(now, [])
         for event in world.own_events[shadow]:
@@ -135,7 +140,7 @@ class Movers:
                     return False
                 ahead = original.fence if original.entered else fence
                 if ahead and not step.entered and self._company:
-                    return False  # the order of entries tells, where there can be others inside
+                    return False  # the order of entries matters, where there can be others inside
                 if step.entered and step.fence != ahead:
                     return False
                 self._add(original.after, step.after, owed, 0 if step.entered else ahead)
@@ -157,16 +162,16 @@ class Movers:
         return True
 
     def _must_wait(self, event: i64, shadow: int, owed: Owed) -> bool:
-        """Can an event not happen before what is owed has come? So it is if the owed message makes it possible, or is
-        ahead of it on a FIFO channel."""
+        """Must an event wait for what is owed? It must if an owed message makes it possible, or is ahead of it on a
+        FIFO channel."""
         world = self.world
         if event >= ASK:
             return event not in world.own_events[shadow]
         return world.fifo and any([world.sources[debt[0]] == world.sources[event] for debt in owed])
 
     def _overtakes(self, step: Step, owed: Owed, position: int) -> bool:
-        """Does what a step sends get ahead, on a FIFO channel, of what was sent on the early delivery of a message
-        still owed (other than that at `position`, which the step is about)?"""
+        """Does what a step sends overtake, on a FIFO channel, what was sent on the early delivery of a message that is
+        still owed (other than the one at `position`, which the step is about)?"""
         world = self.world
         if not world.fifo or not step.packets:
             return False
@@ -177,7 +182,7 @@ class Movers:
         return False
 
     def _owe(self, step: Step, shadow: int, owed: Owed, packet: int, situation: Situation, fence: int) -> None:
-        """The same process, to whom that packet, too, is still owed."""
+        """Add the shadow to which that packet, too, is still owed."""
         copies = len([debt for debt in owed if debt[0] == packet])
         if copies == self._times_sent(packet):
             return
@@ -203,7 +208,7 @@ class Movers:
         known = memory.get(local)
         if known is not None:
             return known
-        memory[local] = MOST_OWED  # for one that comes back to its own state: as often as it likes
+        memory[local] = MOST_OWED  # if the process comes back to this state: without end
         most = 0
         for event in self._events.get(local, []):
             for step in self.world.steps(local, event):

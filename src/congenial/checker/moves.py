@@ -70,7 +70,7 @@ class Moves:
                 p += 1
 
     def _time_passes(self, state: State) -> bool:
-        """Is there nothing that timers wait for? A process may be down for longer than any of them; messages to it
+        """Is there nothing that timers wait for? A process may be down for longer than any timer runs; messages to it
         are lost by then."""
         quiet = self.world.rules.quiet
         i: i64 = 0
@@ -92,7 +92,7 @@ class Moves:
         return True
 
     def _list_deliveries(self, state: State, p: i64, budget: i64) -> None:
-        """Messages to a process may arrive, or meet with a mishap; to one that is down they may get lost, or wait."""
+        """Messages to a process may arrive, get lost or arrive twice; if it is down, they may get lost, or wait."""
         world = self.world
         up = world.ups[state[HEADER + p]] != 0
         position = HEADER + self.n
@@ -146,7 +146,7 @@ class Moves:
         self.count = i + 1
 
     def only_requests(self, state: State) -> bool:
-        """Can nothing happen that must: nothing but requests and faults?"""
+        """Can nothing happen except requests, operations and faults, which need not happen?"""
         i: i64 = 0
         while i < self.count:
             kind = self.events[i] & ~ARGUMENT

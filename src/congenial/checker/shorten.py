@@ -13,7 +13,7 @@ from congenial.systems.system import System
 
 
 def shorten(system: System, fifo: bool, actions: list[Action], kind: str) -> list[Action]:
-    """Leave out as many steps as possible such that the run still ends in a fault of that kind (Zeller 1999)."""
+    """Leave out as many steps as possible while the run still ends in a fault of that kind (Zeller 1999)."""
     best = actions
     size = max(1, len(best) // 2)
     while True:
@@ -37,7 +37,7 @@ def _without_a_chunk(system: System, fifo: bool, actions: list[Action], kind: st
 
 
 Named = tuple[Action, Message | None]
-"""A step, and for one about a message the message: the numbers of messages change when steps are left out."""
+"""A step, and the message that it is about, if any: the numbers of messages change when steps are left out."""
 
 
 def _with_messages(system: System, fifo: bool, actions: list[Action]) -> list[Named]:
@@ -54,7 +54,7 @@ def _with_messages(system: System, fifo: bool, actions: list[Action]) -> list[Na
 
 
 def _with_numbers(system: System, fifo: bool, named: list[Named]) -> list[Action]:
-    """The steps with the numbers that their messages have now; what is not possible any more is left out."""
+    """The steps with the numbers that their messages have now, without the steps that have become impossible."""
     stepper = Stepper(system, fifo)
     actions: list[Action] = []
     for action, message in named:

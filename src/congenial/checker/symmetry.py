@@ -1,8 +1,8 @@
-"""Symmetry: states that differ only in the names of processes are taken for one.
+"""Symmetry: states that differ only in the names of processes count as one.
 
 An algorithm says in its `Spec` which of its attributes and message fields name processes, and which processes are not
-interchangeable. That it really treats the others alike is verified: whatever a process was seen to do, it must do
-renamed when it is renamed.
+interchangeable. That it treats the others alike is verified: a process that is renamed must do what it did before,
+renamed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Symmetry:
         n = world.system.n
         free = [process for process in range(n) if process not in rule.fixed]
         if any([world.menus[process] != world.menus[free[0]] for process in free]):
-            raise ConfigError("--symmetry needs processes that may all ask for the same")
+            raise ConfigError("symmetry needs processes that may all ask for the same")
         self.renamings: list[Renaming] = []
         for order in permutations(free):
             names = list(range(n))
@@ -61,7 +61,7 @@ class Symmetry:
                 if not self._same(number, steps, self.world.steps(other, self._event(number, event))):
                     names = self.renamings[number]
                     old = self.world.owners[before]
-                    return f"process {names[old]} does not do renamed what process {old} does ({list(names)})"
+                    return f"process {names[old]} does not do what process {old} does, renamed ({list(names)})"
         return ""
 
     def _same(self, number: int, steps: list[Step], others: list[Step]) -> bool:
@@ -150,7 +150,7 @@ class Symmetry:
         return self._inside(names, value)
 
     def _inside(self, names: Renaming, value: Any) -> Any:
-        """What has no process in its own name may hold inner nodes, parts and messages that have."""
+        """A value that names no process itself may hold inner nodes, parts and messages that do."""
         if isinstance(value, Message):
             return self._message(names, value)
         if not isinstance(value, tuple) or not value:
@@ -169,7 +169,7 @@ class Symmetry:
 
 
 def rename_values(names: Renaming, value: Any) -> Any:
-    """Processes, alone or in a collection, frozen or in a message, renamed; what is no process (-1) stays."""
+    """Processes, alone or in a collection, frozen or in a message, renamed. A number that is no process (-1) stays."""
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int):

@@ -1,8 +1,8 @@
-"""One random run: at every step one of the possible steps is taken, by one of two kinds of schedule.
+"""One random run, by one of two kinds of schedule.
 
-A uniform schedule picks any possible step. A schedule by priorities gives every process and every message a random
-priority, always takes the most important step, and demotes it at a few random moments (Burckhardt et al. 2010): it
-finds what needs some message to be very late.
+A uniform schedule takes any of the possible steps. A schedule by priorities gives every process and every message a
+random priority, always takes the step with the highest one, and lowers that priority at a few random moments
+(Burckhardt et al. 2010). It finds faults that need some message to be very late.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Walk:
         self.changes = sorted([rng.randrange(LIKELY_STEPS) for _ in range(CHANGES)])
 
     def run(self) -> None:
-        """Go on until nothing can happen, something is wrong, or it takes too long."""
+        """Run until nothing can happen, something is wrong, or it takes too long."""
         try:
             while len(self.actions) < self.most_steps:
                 action = self._choose()

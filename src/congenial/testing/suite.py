@@ -7,10 +7,10 @@
     def test_my_algorithm(case):
         case.run()
 
-Simulations under several loads, all interleavings of small systems, random schedules of larger ones, everybody inside
-together where the problem promises it (a spec that admits that it is not so must be right, too), copies of nodes that
-behave as the nodes do, and messages that are all declared. A case that fails raises AssertionError, with the run that
-shows what is wrong.
+The cases: simulations under several loads; all interleavings of small systems; random schedules of larger ones; all
+processes inside together where the problem promises it (if the spec says that the algorithm does not keep that promise,
+that must be true, too); copies of nodes, which must behave as the nodes do; and messages, which must all be declared. A
+case that fails raises AssertionError, with the run that shows what is wrong.
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ from congenial.checker.fuzz import fuzz
 from congenial.checker.rules import Rules
 from congenial.checker.stepper import Action, Stepper
 from congenial.checker.walk import Walk
-from congenial.kernel import trace as tr
 from congenial.kernel.message import messages_of, nested_messages
 from congenial.kernel.node import Node
 from congenial.kernel.problem import Groups
 from congenial.kernel.state import node_from, state_of
-from congenial.kernel.trace import Event
+from congenial.kernel.trace import DELIVER, REQUEST, Event
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
 from congenial.systems.catalogue import find_algorithm
@@ -45,13 +44,17 @@ LOADS: dict[str, dict[str, Any]] = {
     "turns": {"load": "turns", "requests": 2},
 }
 SYSTEMS = ((2, 1), (2, 2), (3, 1))  # processes, requests of each
-SYSTEMS_OF_SEVERAL = ((2, 1), (3, 1), (3, 2))  # the same, where several may be inside: with fewer nobody has to wait
+SYSTEMS_OF_SEVERAL = (
+    (2, 1),
+    (3, 1),
+    (3, 2),
+)  # where several may be inside; with fewer none waits
 SHOWN = 60  # events of a counterexample, the last ones
 
 
 @dataclass(frozen=True)
 class Case:
-    """One test: `run` raises AssertionError if it fails, and returns in words what was seen if not."""
+    """One test. `run` raises AssertionError if it fails; otherwise it returns what was seen, in words."""
 
     name: str
     test: Callable[[], str] = field(repr=False, compare=False)
@@ -232,15 +235,15 @@ class Suite:
         return walk.actions
 
     def _together(self, order: str) -> Callable[[], str]:
-        """All ask for one group and nobody leaves: all get in, or as many as may be inside together. A spec that says
-        otherwise must be right, too."""
+        """All ask for one group and none leaves: all get in, or as many as may be inside together. If the spec says
+        otherwise, that must be true, too."""
 
         def test() -> str:
             nodes = 6
             most = min(self.capacity, nodes) or nodes
             kept_out = 0
             for seed in range(10):
-                stepper = self._nobody_leaves(nodes, order, seed)
+                stepper = self._none_leaves(nodes, order, seed)
                 inside = len(stepper.holders())
                 asked = f"all {nodes} ask{' for one group' if self.groups > 1 else ''}"
                 what = f"{asked} and nobody leaves, but only {inside} get in (seed {seed})"
@@ -252,8 +255,8 @@ class Suite:
 
         return test
 
-    def _nobody_leaves(self, nodes: int, order: str, seed: int) -> Stepper:
-        """A random run in which everybody asks for one group, until nothing can happen any more."""
+    def _none_leaves(self, nodes: int, order: str, seed: int) -> Stepper:
+        """A random run in which all processes ask for one group and none leaves, until nothing can happen any more."""
         rng = stream(seed, 0)
         stepper = Stepper(System(self.algorithm, nodes, self.options), order == "fifo")
         outside = list(range(nodes))
@@ -261,10 +264,10 @@ class Suite:
             packets = stepper.deliverable()
             turn = rng.randrange(len(outside) + len(packets))
             if turn < len(outside):
-                stepper.take(Action(tr.REQUEST, outside.pop(turn), groups=(0,)))
+                stepper.take(Action(REQUEST, outside.pop(turn), groups=(0,)))
             else:
                 packet = packets[turn - len(outside)]
-                stepper.take(Action(tr.DELIVER, int(packet.dst), int(packet.src), int(packet.number)))
+                stepper.take(Action(DELIVER, int(packet.dst), int(packet.src), int(packet.number)))
         return stepper
 
 
