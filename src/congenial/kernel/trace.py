@@ -66,7 +66,11 @@ TOLD: Final = {
 
 @dataclass(frozen=True)
 class Event:
-    """One line of a trace."""
+    """One line of a trace.
+
+    >>> print(str(Event(2.5, "enter", 3, group=1, fence=7)).strip())
+    2.500  3 ENTERS group 1
+    """
 
     t: float
     event: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import Node
@@ -17,6 +17,7 @@ from congenial.lab.runner import Progress, Status, run_sweeps
 from congenial.lab.store import Store
 from congenial.lab.sweep import Sweep
 from congenial.lab.workers import workers
+from congenial.sim.scenario import ScenarioFields
 
 __all__ = ["Comparison", "Progress", "Reproduction", "Status", "Sweep", "SweepResult", "compare", "reproduce", "sweep"]
 
@@ -29,7 +30,7 @@ def compare(
     precision: float = 0.0,
     jobs: int = 1,
     progress: Progress | None = None,
-    **parameters: Any,
+    **parameters: Unpack[ScenarioFields],
 ) -> Comparison:
     """Simulate several algorithms under the same load.
 

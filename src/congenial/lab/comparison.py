@@ -36,6 +36,9 @@ class Comparison:
     """The results of several algorithms under the same load, in the order in which they were named.
 
     `print` shows them as a table.
+
+    >>> [result.messages_per_entry for result in compare(["lamport", "ricart-agrawala"], nodes=3, requests=5).results]
+    [6.0, 4.0]
     """
 
     results: tuple[Result, ...]

@@ -44,6 +44,9 @@ class Reproduction:
     """What came of a paper's experiments: the results of its sweeps by name, and its claims with verdicts.
 
     `print` shows the claims as a table.
+
+    >>> [item.verdict for item in reproduce("wme").claims][:3]
+    ['reproduced', 'reproduced', 'reproduced']
     """
 
     target: Target

@@ -45,6 +45,10 @@ class SweepResult:
     """The runs of a sweep at every finished point, by algorithm and in the order of their seeds.
 
     `means`, `ratios` and `records` are rows for a data frame or a CSV file; `print` shows means and ratios as tables.
+
+    >>> result = sweep(Sweep(["suzuki-kasami"], {"nodes": [3, 5]}, {"requests": 10}, most=3))
+    >>> [row["nodes"] for row in result.means()]
+    [3, 5]
     """
 
     sweep: Sweep

@@ -28,7 +28,13 @@ class SweepFailed(CongenialError):
 
 @dataclass(frozen=True)
 class Status:
-    """How far a run is: `done` of the `total` known so far. `seconds_left` is None until it can be estimated."""
+    """How far a run is: `done` of the `total` known so far. `seconds_left` is None until it can be estimated.
+
+    >>> def show(status: Status) -> None:
+    ...     print(f"{status.done} of {status.total}")
+    >>> show(Status(3, 10))
+    3 of 10
+    """
 
     done: int
     total: int | None
