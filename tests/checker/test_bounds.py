@@ -53,7 +53,7 @@ def test_bounds_and_keywords_come_to_the_same() -> None:
         ({"wants": "0"}, "each of the 2 processes"),
         ({"wants": "0;-1"}, "should name groups"),
         ({"wants": [[(0,)], []]}, "each of the 2 processes"),
-        ({"operations": 1}, "operations is for weak exclusion"),
+        ({"operations": 1}, "operations are for weak exclusion"),
         ({"limit": 0}, "limit must be"),
         ({"jobs": 0}, "jobs must be"),
     ],
