@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from congenial.algorithms.token.suzuki_kasami import Privilege, Request, SuzukiKasami
+from congenial.kernel.errors import ContractError
 from congenial.kernel.message import (
     Message,
     Messages,
@@ -25,6 +26,7 @@ from congenial.kernel.node import Node
 from congenial.kernel.out import Out
 from congenial.kernel.part import Part
 from congenial.kernel.trace import Trace
+from congenial.net.codec import Vocabulary
 from congenial.parts.consensus import Consensus
 from congenial.parts.detectors import Heartbeat
 from congenial.sim.scenario import Scenario
@@ -161,6 +163,15 @@ class Forgetful(SuzukiKasami):
             return
         out.send(src, Undeclared())
         super().receive(src, msg, out)
+
+
+def test_the_network_refuses_to_send_a_message_that_is_not_declared() -> None:
+    vocabulary = Vocabulary(Forgetful)
+    assert vocabulary.encode(Request(1))
+    with pytest.raises(
+        ContractError, match="Forgetful sends Undeclared, but does not declare it: add it to `messages`"
+    ):
+        vocabulary.encode(Undeclared())
 
 
 def test_the_conformance_suite_notices_a_message_that_is_not_declared() -> None:

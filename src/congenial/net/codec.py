@@ -15,7 +15,7 @@ from typing import Any, Union, get_args, get_origin
 
 import msgspec
 
-from congenial.kernel.errors import ConfigError
+from congenial.kernel.errors import ConfigError, ContractError
 from congenial.kernel.message import Message, field_names, field_types, messages_of
 from congenial.kernel.node import Node
 from congenial.net.errors import ProtocolError
@@ -45,6 +45,7 @@ class Vocabulary:
     made of by its options; `beside`: algorithms that use the same links."""
 
     def __init__(self, algorithm: type[Node], *inner: type, beside: tuple[type, ...] = ()) -> None:
+        self.name = algorithm.__name__
         self.forms: dict[type[Message], Form] = {}
         self.by_wire: dict[type[msgspec.Struct], tuple[Form, Load]] = {}
         kinds = message_kinds(algorithm, *inner)
@@ -77,7 +78,10 @@ class Vocabulary:
         return written
 
     def written(self, message: Message) -> msgspec.Raw:
-        form = self.forms[type(message)]
+        form = self.forms.get(type(message))
+        if form is None:
+            sent = type(message).__name__
+            raise ContractError(f"{self.name} sends {sent}, but does not declare it: add it to `messages`")
         try:
             return msgspec.Raw(_encoder.encode(form.dump_narrow(message)))
         except OverflowError:
