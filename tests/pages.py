@@ -15,6 +15,7 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import select
 import shlex
 import signal
 import subprocess
@@ -150,21 +151,28 @@ def change(paragraph: str, block: str, folder: Path) -> None:
 
 
 def start(command: str, folder: Path, env: dict[str, str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+    """Start a command that goes on, and wait until it has printed its first line, as a reader would."""
+    process = subprocess.Popen(
         ["sh", "-c", f"exec {command}"],
         cwd=folder,
         env=env,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
         start_new_session=True,
     )
+    assert process.stdout is not None
+    ready, _, _ = select.select([process.stdout], [], [], 60)
+    if not ready:
+        end(process)
+        raise AssertionError(f"$ {command} & prints nothing")
+    return process
 
 
 def end(process: subprocess.Popen[str]) -> None:
     process.terminate()
     try:
-        process.wait(10)
+        process.communicate(timeout=10)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        process.communicate()
