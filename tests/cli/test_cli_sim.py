@@ -76,7 +76,7 @@ def test_without_options_the_scenario_is_the_default_one(run: Run) -> None:
     assert {**data, VOLATILE: 0} == {**json.loads(json.dumps(same)), VOLATILE: 0}
 
 
-def test_a_deadlock_shows_the_last_events_and_who_waits(run: Run) -> None:
+def test_a_deadlock_shows_the_last_events_and_the_waiting_processes(run: Run) -> None:
     ended = run("sim", "suzuki-kasami", "--nodes", "3", "--loss", "1", "--requests", "1")
     assert ended.code == 1
     assert "the last events:" in ended.out

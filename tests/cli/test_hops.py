@@ -16,7 +16,7 @@ def test_claims_hold(name: str) -> None:
         assert hops.waiting is not None
         assert hops.waiting.kept, hops.waiting
         several = System(ALGORITHMS[name], nodes).problem.capacity > 1
-        if not several:  # where k may enter there is hardly ever nobody inside
+        if not several:  # where k processes may enter, the section is hardly ever empty
             assert hops.sync_delay is not None
             assert hops.sync_delay.kept, hops.sync_delay
 

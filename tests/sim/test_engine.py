@@ -26,7 +26,7 @@ def spec(problem: Problem) -> Spec:
 
 
 class Rude(Node):
-    """Enters as soon as it wants to, whoever is inside."""
+    """Enters as soon as it wants to, even while others are inside."""
 
     spec: ClassVar[Spec] = spec(MUTEX)
 
@@ -49,7 +49,7 @@ class Crowd(Rude):
 
 
 class Mingler(Crowd):
-    """Enters the group it asked for, whoever is inside."""
+    """Enters the group it asked for, even while others are inside."""
 
     def request(self, groups: Groups, out: Out) -> None:
         self.wait()
@@ -252,7 +252,7 @@ class TestTimers:
         assert [(event.t, event.node) for event in run.of("timer")] == [(15.0, 0), (16.0, 1)]
 
     def test_timers_alone_do_not_keep_a_run_going_for_ever(self) -> None:
-        """A process that waits in vain and only sets timers is stuck, and said to be."""
+        """A process that waits forever and only sets timers is reported as stuck."""
 
         class Hopeful(Ticker):
             def request(self, groups: Groups, out: Out) -> None:
@@ -338,7 +338,7 @@ class TestChannels:
         assert len(received) == 49
         assert len({id(message) for message in received}) == 1
 
-    def test_alone_there_is_nobody_to_tell(self) -> None:
+    def test_a_process_alone_sends_nothing(self) -> None:
         run = drive(Herald, 1, [(0.0, 0, 1.0)])
         assert not run.of("send")
         assert run.engine.network.sent_count == 0

@@ -212,7 +212,7 @@ class TestCrash:
 
 
 def away(run: Run, gone: str, back: str) -> float:
-    """The time all processes together spent away."""
+    """The time that all processes together were down or paused."""
     total = 0.0
     for process in range(run.engine.n):
         returns = [*run.times(back, process), run.engine.now]
@@ -232,19 +232,19 @@ class TestDetector:
     def test_and_told_of_the_recovery(self) -> None:
         assert self.news(Outage(0, 10.0, 20.0))[1] == ["15 suspect 0", "25 trust 0"]
 
-    def test_nobody_is_told_without_a_detector(self) -> None:
+    def test_no_process_is_told_without_a_detector(self) -> None:
         assert self.news(Outage(0, 10.0, 20.0), detection=-1.0) == [[], [], []]
 
     def test_a_crash_shorter_than_the_detection_time_is_not_noticed(self) -> None:
         assert self.news(Outage(0, 10.0, 12.0)) == [[], [], []]
 
     def test_trust_is_only_given_back_where_it_was_taken(self) -> None:
-        """Process 1 was away when 0 was suspected."""
+        """Process 1 was down when 0 was suspected."""
         news = self.news(Outage(0, 10.0, 30.0), Outage(1, 12.0, 34.0))
         assert news[1] == []
         assert news[2] == ["15 suspect 0", "17 suspect 1", "35 trust 0", "39 trust 1"]
 
-    def test_who_comes_back_learns_who_is_away(self) -> None:
+    def test_a_recovered_process_learns_which_others_are_down(self) -> None:
         news = self.news(Outage(0, 10.0), Outage(1, 12.0, 20.0))
         assert news[1] == ["25 suspect 0"]
 
@@ -299,7 +299,7 @@ class Ousted(Herald):
 
 class TestPause:
     @pytest.mark.parametrize("delay", CHANNELS, ids=str)
-    def test_what_arrives_meanwhile_is_kept_in_order(self, delay: Distribution) -> None:
+    def test_events_during_a_pause_are_deferred_in_order(self, delay: Distribution) -> None:
         run = drive(Herald, 2, EVERY_TEN, delay, faults=Faults(pauses=(Outage(1, 95.0, 205.0),)))
         deliveries = run.times("deliver", 1)
         assert not [t for t in deliveries if 95 <= t < 205]
@@ -322,18 +322,18 @@ class TestPause:
         run = drive(Fidgety, 1, [(0.0, 0, 100.0)], faults=Faults(pauses=(Outage(0, 1.0, 20.0),)))
         assert run.times("timer", 0) == [20.0]
 
-    def test_a_timer_set_anew_by_a_kept_message_does_not_fire_for_its_old_setting(self) -> None:
+    def test_a_timer_set_anew_by_a_deferred_message_does_not_fire_for_its_old_setting(self) -> None:
         arrivals = [(0.0, 0, 100.0), (1.5, 1, 0.0)]  # 0's timer would run out at 3, the message arrives at 2.5
         run = drive(Fidgety, 2, arrivals, faults=Faults(pauses=(Outage(0, 1.0, 20.0),)))
         assert run.times("timer", 0) == [30.0]
 
-    def test_an_exit_kept_for_later_is_forgotten_if_the_section_is_lost_first(self) -> None:
+    def test_a_deferred_exit_is_forgotten_if_the_section_is_lost_first(self) -> None:
         arrivals = [(0.0, 0, 10.0), (3.0, 1, 0.0), (40.0, 0, 1.0)]
         run = drive(Ousted, 2, arrivals, faults=Faults(pauses=(Outage(0, 2.0, 20.0),)))
         assert run.times("eject", 0) == [20.0]
         assert run.times("exit", 0) == [41.0]
 
-    def test_a_crash_during_a_pause_loses_what_was_kept(self) -> None:
+    def test_a_crash_during_a_pause_loses_what_was_deferred(self) -> None:
         faults = Faults(pauses=(Outage(1, 95.0, 205.0),), crashes=(Outage(1, 150.0, 180.0),))
         run = drive(Herald, 2, EVERY_TEN, faults=faults)
         assert [event.t for event in run.of("drop")] == [150.0] * 5 + [151.0, 161.0, 171.0]
@@ -363,7 +363,7 @@ class TestPartition:
         assert [event.t for event in run.of("cut", "heal")] == [95.0, 205.0]
         assert run.nothing_leaks()
 
-    def test_who_is_not_named_is_on_the_first_side(self) -> None:
+    def test_a_process_that_no_side_names_is_on_the_first_side(self) -> None:
         run = drive(Herald, 3, EVERY_TEN, faults=Faults(partitions=(Partition(((), (1,)), 0.0),)))
         assert run.node(1).heard == []
         assert len(run.node(2).heard) == 100
@@ -383,7 +383,7 @@ class TestPartition:
 
 
 class TestDeadlock:
-    def test_a_lost_token_is_a_deadlock_that_names_who_waits(self) -> None:
+    def test_a_lost_token_is_a_deadlock_that_names_the_waiting_processes(self) -> None:
         """The token is with process 0, which leaves it to process 1 at time 20 and loses it on the way."""
         result = simulate(
             "suzuki-kasami", nodes=3, load="burst", hold="constant:20", delay="constant:1", loss=("1@19-21",)

@@ -23,7 +23,7 @@ ARRIVALS = """time,process,group,hold
 
 @pytest.fixture
 def tiny(tmp_path: Path) -> dict[str, Any]:
-    """Suzuki-Kasami with three processes, every message one unit under way. Process 0 has the token.
+    """Suzuki-Kasami with three processes, every message takes one unit. Process 0 has the token.
 
     0 is inside from 0 to 4. 1 asks at 1, has the token at 5, leaves at 7. 2 asks at 1.5, has the token at 8, leaves at
     11. 0 asks again at 20; 2 hears that at 21; 0 has the token at 22 and leaves at 23.
@@ -47,7 +47,7 @@ def test_a_tiny_run(tiny: dict[str, Any]) -> None:
     assert result.waiting_time_p90 == pytest.approx(4 + 0.7 * 2.5)
     assert result.waiting_time_p99 == pytest.approx(4 + 0.97 * 2.5)
     assert result.waiting_time_max == 6.5
-    # 4 to 5 and 7 to 8; at 11 nobody waits
+    # 4 to 5 and 7 to 8; at 11 no process waits
     assert result.sync_delay_mean == result.sync_delay_max == 1.0
     assert result.simulated_time == 23.0
     assert result.throughput == 4 / 23
@@ -102,7 +102,7 @@ class TestRecordedArrivals:
         result = self.run(tmp_path, "time,process\n5,0\n", hold="constant:3")
         assert result.simulated_time == 8.0
 
-    def test_who_is_busy_asks_later(self, tmp_path: Path) -> None:
+    def test_a_busy_process_asks_later(self, tmp_path: Path) -> None:
         result = self.run(tmp_path, "time,process,hold\n0,0,5\n2,0,5\n")
         assert result.entries == 2
         assert result.simulated_time == 10.0

@@ -20,7 +20,7 @@ from congenial.systems.system import System
 
 
 class Anyone(Problem):
-    """No exclusion at all: everybody may be inside."""
+    """No exclusion at all: all processes may be inside at once."""
 
     def __init__(self) -> None:
         super().__init__("anyone", False, False)
@@ -107,7 +107,7 @@ class Run:
         return [event.t for event in self.events if event.event == kind and event.node == process]
 
     def nothing_leaks(self) -> bool:
-        """Every envelope has been given back, and no message is counted as under way."""
+        """Every envelope is free again, and no message is counted as on its way."""
         network = self.engine.network
         return network.free_count == len(network.messages) and network.under_way == 0
 

@@ -36,7 +36,7 @@ class FailureDetector:
             engine.queue.push(engine.now + self.delay, ANNOUNCE | process)
 
     def forget(self, process: i64) -> None:
-        """A process that has just recovered suspects nobody."""
+        """A process that has just recovered suspects no other."""
         if self.suspects:
             self.suspects[process] = set()
 

@@ -48,7 +48,7 @@ class Meter:
         self._last_group = -1
 
     def restart(self, now: float) -> None:
-        """The warm-up is over: forget what was counted, but not who is inside."""
+        """The warm-up is over: forget the counts, but not which session is going on."""
         for kind in self.kinds.values():
             kind.count = 0
             kind.integers = 0
