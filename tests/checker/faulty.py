@@ -141,6 +141,23 @@ class Unlucky(Gambler):
     stuck: ClassVar[tuple[int, ...]] = (5,)
 
 
+class Ruined(Gambler):
+    """Cannot bear one of the throws."""
+
+    def request(self, groups: Groups, out: Out) -> None:
+        super().request(groups, out)
+        if self.thrown == 5:
+            raise RuntimeError("ruined")
+
+
+class Haunted(Gambler):
+    """Cannot bear one of two throws after a crash."""
+
+    def on_recover(self, out: Out) -> None:
+        if out.choose(2) == 1:
+            raise RuntimeError("haunted")
+
+
 class Hasty(Polite):
     """Takes it for impossible that its timer runs out, for the answer comes long before."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from faulty import (
     Careless,
     Gambler,
     Hasty,
+    Haunted,
     Impatient,
     Ledger,
     OnceAgain,
@@ -18,6 +20,7 @@ from faulty import (
     Persistent,
     PingPong,
     Polite,
+    Ruined,
     Suspicious,
     Tolerant,
     Unlucky,
@@ -27,6 +30,7 @@ from congenial.checker.check import check
 from congenial.checker.events import ARGUMENT, EVENT_MASK, LOSE, PROCESS_SHIFT
 from congenial.checker.explore import Explorer
 from congenial.checker.fuzz import fuzz
+from congenial.checker.replay import replay, write_trace
 from congenial.checker.result import CheckResult
 from congenial.checker.rules import Rules
 from congenial.checker.world import World
@@ -61,14 +65,14 @@ def test_one_lost_message_is_enough_to_wait_for_ever() -> None:
     assert count(result, "drop") == 1
 
 
-def test_who_asks_once_more_bears_one_loss_and_not_two() -> None:
+def test_a_process_that_asks_once_more_survives_one_loss_and_not_two() -> None:
     assert verdict(OnceAgain, losses=1) == "ok"
     result = check(OnceAgain, nodes=2, requests=1, losses=2)
     assert result.deadlocks == 1
     assert count(result, "drop") == 2
 
 
-def test_who_asks_for_ever_bears_losses() -> None:
+def test_a_process_that_asks_again_and_again_survives_losses() -> None:
     assert verdict(Persistent, losses=2, timers="patient") == "ok"
 
 
@@ -92,7 +96,7 @@ def test_a_crash_loses_what_is_under_way_to_the_process() -> None:
     assert count(result, "crash") == 1
 
 
-def test_a_crash_is_suspected_by_those_who_listen() -> None:
+def test_a_crash_is_suspected_by_algorithms_with_a_detector() -> None:
     assert verdict(Suspicious, crashes=1) == "ok"
 
 
@@ -108,7 +112,7 @@ def test_what_was_saved_is_there_after_the_crash_and_what_was_not_is_not() -> No
     ]
 
 
-def test_who_is_down_comes_back_in_the_end_or_never() -> None:
+def test_a_crashed_process_recovers_in_the_end_or_never() -> None:
     assert verdict(Persistent, crashes=1, timers="patient") == "ok"
     assert verdict(Persistent, crashes=1, timers="patient", recovery=False) == "starvation"
     assert verdict(Polite, crashes=1, recovery=False) == "deadlock"
@@ -175,6 +179,19 @@ def test_every_choice_is_tried(reduce: bool) -> None:
     assert stuck.deadlocks == 1
     assert stuck.counterexample is not None
     assert stuck.counterexample.actions[0].choices == (1, 2)
+
+
+@pytest.mark.parametrize(("algorithm", "crashes", "choices"), [(Ruined, 0, (1, 2)), (Haunted, 1, (1,))])
+def test_a_step_that_fails_can_be_replayed_with_its_choices(
+    algorithm: type[Node], crashes: int, choices: tuple[int, ...], tmp_path: Path
+) -> None:
+    found = check(algorithm, nodes=1, requests=1, crashes=crashes).counterexample
+    assert found is not None
+    assert found.kind == "illegal step"
+    assert found.actions[-1].choices == found.events[-1].choices == choices
+    path = tmp_path / "failed.ndjson"
+    write_trace(path, f"{Path(__file__).with_name('faulty.py')}:{algorithm.__name__}", 1, {}, False, found.events)
+    assert replay(path).verdict() == found.verdict()
 
 
 # -- going on for ever -------------------------------------------------------------------------------------

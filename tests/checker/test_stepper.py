@@ -108,7 +108,7 @@ def test_nothing_is_delivered_to_a_process_that_is_down() -> None:
     assert stepper.deliverable() == []
 
 
-def test_who_recovers_has_what_it_saved_and_nothing_else() -> None:
+def test_a_recovered_process_has_what_it_saved_and_nothing_else() -> None:
     stepper = stepper_of(Ledger, 1)
     stepper.take(ask(0))
     stepper.take(Action("crash", 0))

@@ -1,4 +1,4 @@
-"""Several processes, each with its cases, find what one finds."""
+"""Several processes, each with its tasks, find what one finds."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ def test_what_one_process_finds_two_find(name: str, system: dict[str, Any], kind
         assert result.counterexample.events
 
 
-def test_the_same_cases_whoever_takes_them() -> None:
+def test_the_same_tasks_for_any_number_of_jobs() -> None:
     results = [check("ra1", nodes=2, requests=2, groups=2, jobs=jobs) for jobs in (2, 3)]
     assert results[0].states == results[1].states
     assert results[0].transitions == results[1].transitions
 
 
-def test_cases_are_all_the_ways_to_ask_and_all_the_victims() -> None:
+def test_tasks_are_all_the_ways_to_ask_and_all_the_victims() -> None:
     menus = [[(0,), (1,)], [(0,)]]
-    cases = split(Rules(requests=2, menus=menus, losses=1), 2)
-    assert len(cases) == 4 * 2
-    assert sorted({str(case.menus) for case in cases})[0] == "[[(0,), (0,)], [(0,), (0,)]]"
-    assert {case.victim for case in cases} == {0, 1}
-    assert all(case.in_turn and case.losses == 1 for case in cases)
+    parts = split(Rules(requests=2, menus=menus, losses=1), 2)
+    assert len(parts) == 4 * 2
+    assert sorted({str(part.menus) for part in parts})[0] == "[[(0,), (0,)], [(0,), (0,)]]"
+    assert {part.victim for part in parts} == {0, 1}
+    assert all(part.in_turn and part.losses == 1 for part in parts)
     assert len(split(Rules(requests=2, menus=[[(0,)], [(0,)]]), 2)) == 1

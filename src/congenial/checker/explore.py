@@ -33,9 +33,10 @@ from congenial.checker.events import (
 from congenial.checker.faults import DEADLOCK, ILLEGAL, SAFETY, Fault, deadlock_text
 from congenial.checker.movers import Movers
 from congenial.checker.moves import Moves, State
+from congenial.checker.process_state import Step
 from congenial.checker.state_table import StateTable
 from congenial.checker.symmetry import Symmetry
-from congenial.checker.world import Step, World
+from congenial.checker.world import World
 from congenial.kernel.judge import entry_fault
 from congenial.kernel.node import WAITING
 

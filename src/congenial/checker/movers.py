@@ -33,7 +33,8 @@ from typing import final
 from mypy_extensions import i64
 
 from congenial.checker.events import ASK, DELIVER, EVENT_BITS
-from congenial.checker.world import Step, World
+from congenial.checker.process_state import Step
+from congenial.checker.world import World
 
 Situation = tuple[str, int, bool, bool]
 Owed = tuple[tuple[int, Situation, tuple[int, ...]], ...]

@@ -13,7 +13,8 @@ from typing import Any, final
 from mypy_extensions import i64
 
 from congenial.checker.events import ARGUMENT, ASK, EVENT_BITS, HEADER, SUSPECT, TRUST
-from congenial.checker.world import ProcessState, Step, World
+from congenial.checker.process_state import ProcessState, Step
+from congenial.checker.world import World
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message, field_names
 from congenial.kernel.spec import Interchangeable
