@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import congenial as package
+from congenial.net.config import free_addresses
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -68,12 +69,16 @@ def test_links_lead_somewhere() -> None:
             assert (ROOT / target).exists(), f"{page} points to {target}"
 
 
-def test_the_lock_example_is_the_program_and_runs() -> None:
+def test_the_lock_example_is_the_program_and_runs(tmp_path: Path) -> None:
     program = (ROOT / "examples" / "three_nodes.py").read_text(encoding="utf-8")
     (shown,) = re.findall(r"```py\n(.*?)```", TEXT, re.DOTALL)
-    assert shown.strip() in program
+    assert program.endswith(f"\n\n{shown}")
+    for port, address in zip(("7101", "7102", "7103"), free_addresses(3), strict=True):
+        shown = shown.replace(f"127.0.0.1:{port}", address)
+    script = tmp_path / "three_nodes.py"
+    script.write_text(shown)
     ended = subprocess.run(
-        [sys.executable, ROOT / "examples" / "three_nodes.py"],
+        [sys.executable, script],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(Path(package.__file__).parents[1])},
