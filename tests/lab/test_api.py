@@ -17,6 +17,8 @@ from standin import TINY
 from congenial.algorithms.token.suzuki_kasami import SuzukiKasami
 from congenial.kernel.errors import ConfigError
 from congenial.lab.api import Status, Sweep, compare, reproduce, sweep
+from congenial.sim.chance import Uniform
+from congenial.sim.faults import Outage
 from congenial.sim.result import Result
 from congenial.sim.simulate import simulate
 
@@ -56,6 +58,20 @@ def test_a_comparison_on_several_processes_is_the_same() -> None:
     assert not here.ok, "both lose messages"
     assert there.results[0].trace, "the last events of a run that went wrong come along"
     assert (len(reports), reports[-1].total) == (2, 2 * 4 * 5)
+
+
+def test_faults_and_delays_as_values_or_as_texts() -> None:
+    values: dict[str, Any] = {"delay": Uniform(5, 15), "pause": [Outage(1, 100, 200), Outage(2, 300, 400)]}
+    texts: dict[str, Any] = {"delay": "uniform:5,15", "pause": ["1@100-200", "2@300-400"]}
+    names = ["suzuki-kasami", "ricart-agrawala"]
+    made = [compare(names, nodes=4, requests=5, jobs=2, **given).records() for given in (values, texts)]
+    for rows in made:
+        for row in rows:
+            row["deliveries_per_second"] = 0
+    assert made[0] == made[1]
+    first, second = (Sweep(names, {"nodes": [4]}, given) for given in (values, texts))
+    assert first == second
+    assert first.fixed == {"delay": "uniform:5,15", "pause": "1@100-200 2@300-400"}
 
 
 def test_a_comparison_prints_as_a_table() -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Future, as_completed
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from congenial.kernel.errors import ConfigError, CongenialError
 from congenial.kernel.node import Node
 from congenial.lab.runner import Progress, Status
 from congenial.lab.workers import workers
 from congenial.sim.result import Result
-from congenial.sim.scenario import Scenario
+from congenial.sim.scenario import Scenario, ScenarioFields
 from congenial.sim.simulate import run, run_once
 from congenial.systems.catalogue import find_algorithm
 from congenial.view.table import as_text, new_table
@@ -70,7 +70,7 @@ class Comparison:
         return "\n".join([as_text(self.table()), *self.problems()])
 
 
-def scenarios_of(algorithms: Sequence[str | type[Node]], parameters: Mapping[str, Any]) -> list[Scenario]:
+def scenarios_of(algorithms: Sequence[str | type[Node]], parameters: ScenarioFields) -> list[Scenario]:
     """A scenario for each algorithm. An option in `options` goes to the algorithms that have it."""
     if isinstance(algorithms, str) or not algorithms:
         raise ConfigError(f"algorithms should be a list of at least one algorithm, not {algorithms!r}")
@@ -83,8 +83,9 @@ def scenarios_of(algorithms: Sequence[str | type[Node]], parameters: Mapping[str
     made = []
     for algorithm, names in zip(algorithms, known, strict=True):
         own = {option: value for option, value in options.items() if option in names}
+        given: ScenarioFields = {**parameters, "options": own}
         try:
-            made.append(Scenario(algorithm, **{**parameters, "options": own}))
+            made.append(Scenario(algorithm, **given))
         except TypeError as error:
             raise ConfigError(str(error).replace("Scenario.__init__()", "compare()")) from None
     return made

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from congenial.kernel.errors import ConfigError
-from congenial.lab.replication import FAULT_PARAMETERS, Value
+from congenial.lab.replication import Value
 from congenial.sim.result import MEASURES
+from congenial.sim.scenario import FAULTS, WHOLE
 
 METRICS: dict[str, str] = {
     "messages_per_entry": "messages per entry",
@@ -54,7 +55,6 @@ PARAMETERS: dict[str, str] = {
 }
 """What can be varied or fixed: parameters of `Scenario`, and their names on axes."""
 
-WHOLE = ("nodes", "groups", "requests")
 AMOUNT = ("bandwidth", "warmup", "until", "detection")
 AMOUNT_OR_TEXT = ("think", "hold", "delay")
 
@@ -76,7 +76,7 @@ def clean_value(name: str, value: Any) -> Value:
             return _amount_or_text(value)
         if name == "fifo":
             return value if isinstance(value, bool) else {"true": True, "false": False}[str(value)]
-        if name in FAULT_PARAMETERS:
+        if name in FAULTS:
             return " ".join([str(item) for item in value]) if isinstance(value, (list, tuple)) else str(value)
         return str(value)
     except (ValueError, TypeError, KeyError):

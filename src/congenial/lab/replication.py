@@ -14,14 +14,11 @@ from typing import Any
 
 from congenial.kernel.errors import ConfigError
 from congenial.sim.result import MEASURES, Result
-from congenial.sim.scenario import Scenario
+from congenial.sim.scenario import FAULTS, Scenario
 from congenial.sim.simulate import run_once
 
 Value = int | float | str | bool
 """A parameter's value: only what JSON and TOML can hold."""
-
-FAULT_PARAMETERS = ("loss", "duplicate", "reorder", "crash", "pause", "partition", "suspect")
-"""Each is a text that may hold several faults, separated by spaces."""
 
 ROOMS = ("kernel", "problems", "parts", "algorithms", "transform", "systems", "sim")
 """The rooms whose code the measured numbers depend on."""
@@ -50,7 +47,7 @@ class Replication:
         name, *words = self.algorithm.split()
         options = dict([_option(self.algorithm, word) for word in words])
         parameters: dict[str, Any] = dict(self.parameters)
-        for fault in FAULT_PARAMETERS:
+        for fault in FAULTS:  # texts that may hold several faults, separated by spaces
             if fault in parameters:
                 parameters[fault] = tuple(str(parameters[fault]).split())
         return Scenario(name, options=options, **parameters)
@@ -63,7 +60,7 @@ class Replication:
             if parameter == "fifo":
                 parts.append("--fifo" if value else "--unordered")
             else:
-                each = str(value).split() if parameter in FAULT_PARAMETERS else [value]
+                each = str(value).split() if parameter in FAULTS else [value]
                 parts += [
                     f"--{parameter} {item:g}" if isinstance(item, float) else f"--{parameter} {item}" for item in each
                 ]

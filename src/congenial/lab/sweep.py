@@ -42,7 +42,9 @@ Point = tuple[Value, ...]
 class Sweep:
     """Algorithms, the values of one or two parameters to run them with, and the wanted precision.
 
-    Options may follow the name of an algorithm: 'maekawa quorums=grid'. The others are compared to the last one.
+    Options may follow the name of an algorithm: 'maekawa quorums=grid'. The others are compared to the last one. The
+    parameters in `vary` and `fixed` are those of `Scenario`: values such as `Uniform(5, 15)`, or texts. They are kept
+    as numbers and texts, since a sweep can be written to a file.
     `precision` bounds half the 95% confidence interval, as a share of the mean, of every metric of every algorithm and
     of every ratio to the last algorithm. A point is run at least `least` times, then until it is that precise, and at
     most `most` times. With more than `many` processes, the parameters in `if_many` replace those in `fixed`; so large
@@ -57,14 +59,14 @@ class Sweep:
     """
 
     algorithms: Sequence[str]
-    vary: Mapping[str, Sequence[Value]]
-    fixed: Mapping[str, Value] = field(default_factory=dict)
+    vary: Mapping[str, Sequence[Any]]
+    fixed: Mapping[str, Any] = field(default_factory=dict)
     metrics: Sequence[str] = USUAL_METRICS
     precision: float = 0.05
     least: int = 3
     most: int = 30
     many: int = 0
-    if_many: Mapping[str, Value] = field(default_factory=dict)
+    if_many: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 1
     name: str = "sweep"
 
