@@ -12,6 +12,8 @@ PYTEST := $(BIN)/python -m pytest -q -n 2
 # never compiled.
 COMPILED_TESTS := $(addprefix tests/,kernel parts paper traces conformance group sim faults weak transform \
   checker/test_state_counts.py checker/test_known_results.py checker/test_explorer_faults.py)
+# The tests that test-pythons runs. By default all of them compiled, and as plain Python those above and tests/cli.
+PYTHON_TESTS ?=
 unexport PYTHONPATH
 
 .PHONY: help demo test test-deep test-pythons test-python lint test-compiled test-interpreted bench soak chaos clean
@@ -47,11 +49,11 @@ test-pythons:  ## the quick tests with each of PYTHONS that is installed, compil
 	done
 
 test-python: $(VENV)/built
-	$(PYTEST) -m "not deep"
-	@rm -f $(VENV)/built
+	$(PYTEST) -m "not deep" $(PYTHON_TESTS)
+	@rm -rf $(VENV)/built build/lib
 	CONGENIAL_PURE=1 $(PIP) --no-build-isolation --no-deps --force-reinstall .
-	$(BIN)/congenial --version
-	$(PYTEST) -m "not deep" $(COMPILED_TESTS) tests/cli tests/test_readme.py
+	@cd $(VENV) && bin/congenial --version
+	$(PYTEST) -m "not deep" $(or $(PYTHON_TESTS),$(COMPILED_TESTS) tests/cli)
 
 bench: $(VENV)/built  ## how fast engine, checker and locks are, beside others
 	@for script in benchmarks/*.py; do if grep -q __main__ $$script; then $(BIN)/python $$script || exit 1; fi; done

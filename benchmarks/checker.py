@@ -2,8 +2,8 @@
 
     python benchmarks/checker.py
 
-Ricart-Agrawala with 3 processes and 2 requests each, best of several rounds; memory on a larger system, in a process
-of its own.
+Ricart-Agrawala with 3 processes and 2 requests each, the best of several rounds. Memory is measured on a larger system,
+in a process of its own.
 """
 
 from __future__ import annotations

@@ -1,20 +1,24 @@
-"""Congenial's locks beside those of Redis, etcd and ZooKeeper, and beside one hop of the network itself.
+"""Congenial's locks compared with those of Redis, etcd and ZooKeeper, and with one hop of the network itself.
 
     python benchmarks/locks.py [--seconds 2] [--only congenial,redis] [--install]
 
 Everything runs on this machine, over loopback: three nodes of Congenial (eight where eight processes compete: with
 Congenial the processes are the nodes), and one server each of the others, with its data in a temporary folder, started
-and stopped by this script. A server that is not installed is left out with a message; --install gets it by apt-get.
+and stopped by this script. A server that is not installed is left out with a message; --install installs it with
+apt-get.
 
 How the others are used: redis-py's Lock, polling every millisecond instead of its usual 100 ms; etcd's lock service
-over its HTTP gateway; kazoo's Lock, and its ReadLock and WriteLock. Redis and etcd have no shared locks, and none of
-the three has groups: there an exclusive lock takes their place.
+over its HTTP gateway; kazoo's Lock, ReadLock and WriteLock. Redis and etcd have no shared locks, and none of the three
+has groups: an exclusive lock takes their place.
 
-The scenarios: `fresh`, a lock that somebody else was the last to hold; `again`, the same lock by its last holder;
-`two` and `eight`, processes competing for one lock, the handover from one's release to the next one's entry;
-`readers`, eight processes that read nine times out of ten, and `groups`, eight processes and four groups drawn with
-skew: the time to wait. Where processes compete they hold for two milliseconds, so that the others have asked when they
-leave. The raw hop is one message between two tasks of two processes, with asyncio alone, at the same pace.
+The scenarios, and the time that each measures:
+
+- `fresh`: acquire and release a lock that another process held last; `again`: one that this process held last
+- `two` and `eight`: so many processes compete for one lock; from one holder's release to the next one's entry
+- `readers`: eight processes read nine times out of ten; `groups`: eight processes, four groups with skew; the wait
+
+Competing processes hold for two milliseconds, so that others wait when they release. The raw hop is one message between
+two tasks of two processes, with asyncio alone, at the same pace.
 """
 
 from __future__ import annotations
@@ -41,7 +45,7 @@ from typing import Any
 SCENARIOS = {"fresh": 1, "again": 1, "two": 2, "eight": 8, "readers": 8, "groups": 8}  # processes that compete
 PACKAGES = {"redis": ("redis-server",), "etcd": ("etcd-server",), "zookeeper": ("zookeeper",)}
 SYSTEMS = ("congenial", "redis", "etcd", "zookeeper")
-HOLD = 0.002  # seconds (uvloop's timers count milliseconds), so that the others have asked when the holder leaves
+HOLD = 0.002  # seconds (uvloop's timers count milliseconds), so that others wait when the holder releases
 HOPS = 1000
 GROUPS, WEIGHTS = ("red", "green", "blue", "white"), (8, 4, 2, 1)
 
@@ -102,7 +106,7 @@ async def congenial_worker(job: dict[str, Any]) -> None:
                 left = time.perf_counter()
             spans.append((asked, entered, time.perf_counter() if scenario in ("fresh", "again") else left))
         say(spans)
-        await loop.run_in_executor(None, hear)  # all go together
+        await loop.run_in_executor(None, hear)  # no node leaves while others measure
 
 
 def other_worker(job: dict[str, Any]) -> None:
@@ -213,7 +217,7 @@ class Catcher(asyncio.Protocol):
 
 
 async def raw_worker(job: dict[str, Any]) -> None:
-    """Two processes throw a ball, each holding it for a while; the clock is the same for both."""
+    """Two processes send a message back and forth, and pause before each answer; both read the same clock."""
     loop = asyncio.get_running_loop()
     ends: asyncio.Queue[Catcher] = asyncio.Queue()
 
@@ -313,15 +317,15 @@ def measure(system: str, scenario: str, seconds: float, port: int) -> list[list[
     members = max(3, processes) if system == "congenial" else processes
     names = [chr(ord("a") + at) for at in range(members)]
     nodes = {name: f"127.0.0.1:{free_port()}" for name in names}
-    workers = []
-    for number, name in enumerate(names):
-        job = {
-            "system": system, "scenario": scenario, "seconds": seconds, "port": port, "name": name, "nodes": nodes,
-            "number": number, "active": number < processes,
-        }  # fmt: skip
-        words = [sys.executable, __file__, "--work", json.dumps(job)]
-        workers.append(subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+    workers: list[subprocess.Popen[str]] = []
     try:
+        for number, name in enumerate(names):
+            job = {
+                "system": system, "scenario": scenario, "seconds": seconds, "port": port, "name": name, "nodes": nodes,
+                "number": number, "active": number < processes,
+            }  # fmt: skip
+            words = [sys.executable, __file__, "--work", json.dumps(job)]
+            workers.append(subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
         for worker in workers:
             assert json.loads(worker.stdout.readline()) == "ready"  # type: ignore[union-attr]
         tell(workers, "go")
@@ -330,10 +334,14 @@ def measure(system: str, scenario: str, seconds: float, port: int) -> list[list[
         for worker in workers:
             worker.wait(20)
     finally:
-        for worker in workers:
-            worker.kill()
-            worker.wait()
+        end(workers)
     return spans[:processes]
+
+
+def end(workers: list[subprocess.Popen[str]]) -> None:
+    for worker in workers:
+        worker.kill()
+        worker.wait()
 
 
 def tell(workers: list[subprocess.Popen[str]], what: str) -> None:
@@ -346,13 +354,15 @@ def raw_hop() -> list[float]:
     port = free_port()
     words = [sys.executable, __file__, "--work"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    still = subprocess.Popen([*words, json.dumps({"system": "raw", "active": False, "port": port})], **pipes)  # type: ignore[call-overload]
-    still.stdout.readline()
-    thrower = subprocess.Popen([*words, json.dumps({"system": "raw", "active": True, "port": port})], **pipes)  # type: ignore[call-overload]
-    times: list[float] = json.loads(thrower.stdout.readline())
-    for process in (thrower, still):
-        process.kill()
-        process.wait()
+    processes = []
+    try:
+        for active in (False, True):
+            job = json.dumps({"system": "raw", "active": active, "port": port})
+            processes.append(subprocess.Popen([*words, job], **pipes))  # type: ignore[call-overload]
+            first_words = processes[-1].stdout.readline()  # "ready", then the times
+        times: list[float] = json.loads(first_words)
+    finally:
+        end(processes)
     return times
 
 

@@ -1,7 +1,8 @@
-"""How long it takes until a node's state is on disk: the append-only file of `congenial.net.storage`, beside SQLite.
+"""How long it takes until a node's state is on disk: the append-only file of `congenial.net.storage`, and SQLite.
 
-A save is what an epoch change writes of one lock; the median and the worst of many, alone and a hundred in one go (a
-peer is lost, and all locks change their epoch). Run it where the state directories would be:
+A save is what an epoch change writes for one lock. The table shows the median and the worst of many, for one save at a
+time and for a hundred at once (a peer is lost, and all locks change their epoch). Run it on the disk of the state
+directories:
 
     python benchmarks/storage.py [directory]
 """
@@ -25,7 +26,7 @@ LOCKS = 100
 
 
 class SqliteStorage:
-    """The other candidate."""
+    """The alternative."""
 
     def __init__(self, directory: Path) -> None:
         self.database = sqlite3.connect(directory / "state.db", isolation_level=None)
