@@ -29,6 +29,7 @@ def agree(algorithm: type[Node], nodes: int, requests: int, groups: int, order: 
         assert (found.kind, len(found.actions)) in faults
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("name", SOUND)
 def test_the_explorer_sees_all_states_and_no_others(name: str, order: str) -> None:
@@ -38,6 +39,7 @@ def test_the_explorer_sees_all_states_and_no_others(name: str, order: str) -> No
     agree(algorithm, 2, 1 if few else 2, groups, order)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["suzuki-kasami", "raymond-tree", "maekawa"])
 def test_also_with_three_processes(name: str) -> None:
     agree(ALGORITHMS[name], 3, 1, 1, "any" if name != "maekawa" else "fifo")
@@ -50,6 +52,7 @@ def test_it_finds_a_shortest_run_to_the_same_faults(broken: type[Node], order: s
     agree(broken, 2, 2, groups, order)
 
 
+@pytest.mark.deep
 def test_both_agree_on_protocols_that_nobody_wrote() -> None:
     tried = 0
     for seed in range(400):

@@ -7,6 +7,7 @@ import pytest
 from congenial.checker.check import check
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("name", "requests"),
     [

@@ -45,8 +45,13 @@ def groups_for(algorithm: type[Node]) -> int:
     return 2 if algorithm.spec.problem is not None and algorithm.spec.problem.groups else 1
 
 
+def marked(name: str) -> Any:
+    """The large systems are deep."""
+    return pytest.param(name, marks=pytest.mark.deep if name in ("wme-1", "wme-2") else ())
+
+
 @pytest.mark.parametrize("order", ["any", "fifo"])
-@pytest.mark.parametrize("name", SOUND)
+@pytest.mark.parametrize("name", [marked(name) for name in SOUND])
 def test_algorithms_get_the_same_verdict_and_the_same_costs(name: str, order: str) -> None:
     algorithm = ALGORITHMS[name]
     groups = groups_for(algorithm)

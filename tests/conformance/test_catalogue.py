@@ -7,7 +7,13 @@ import pytest
 from congenial.systems.catalogue import SOUND
 from congenial.testing import Case, conformance
 
-CASES = [pytest.param(case, id=f"{name}: {case}") for name in SOUND for case in conformance(name, states=3000, runs=12)]
+DEEP = ("wme-consensus-fast", "wme-consensus-lean", "surrogate-concurrent")  # many messages, so many runs
+
+CASES = [
+    pytest.param(case, id=f"{name}: {case}", marks=pytest.mark.deep if name in DEEP else ())
+    for name in SOUND
+    for case in conformance(name, states=3000, runs=12)
+]
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -65,6 +65,7 @@ class Counting(InlineExecutor):
         return super().submit(fn, *args, **kwargs)
 
 
+@pytest.mark.deep
 def test_one_process_several_and_a_cluster_write_the_same_bytes(tmp_path: Path) -> None:
     serial = sweep(TINY, folder=tmp_path / "serial").to_frame()
     processes = sweep(TINY, jobs=2, folder=tmp_path / "processes").to_frame()

@@ -141,6 +141,7 @@ class StaleWeightLost(SurrogateB):
         pass
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("algorithm", "verdict"),
     [
@@ -328,6 +329,7 @@ def test_followers_make_two_hops_of_ricart_and_agrawala_s_one_and_the_change_mak
 # -- dynamic groups, and FIFO ------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["surrogate", "surrogate-concurrent"])
 def test_thousands_of_groups_appear_while_running(name: str, tmp_path: Path) -> None:
     """ "our algorithm can adapt without performance penalties to dynamic changes (at runtime) in the number of groups":

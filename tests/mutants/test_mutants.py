@@ -43,6 +43,7 @@ def test_the_mutant_is_killed(mutant: Mutant) -> None:
     assert result.counterexample.events
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("mutant", MUTANTS, ids=[mutant.name for mutant in MUTANTS])
 def test_without_reduction_it_is_killed_too(mutant: Mutant) -> None:
     result = check(mutant.algorithm, limit=LIMITS[False], reduce=False, **mutant.system)
@@ -52,6 +53,7 @@ def test_without_reduction_it_is_killed_too(mutant: Mutant) -> None:
 SYSTEMS = {f"{mutant.original.spec.name} {mutant.system}": mutant for mutant in MUTANTS}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("reduce", [True, False], ids=["reduced", "full"])
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_original_lives_where_its_mutants_die(name: str, reduce: bool) -> None:
