@@ -43,7 +43,7 @@ def found(**system: Any) -> CheckResult:
 
 
 def test_late_answers_make_two_tokens() -> None:
-    assert "an answer that takes longer than Telec: two tokens" in SPEC.flaws
+    assert "an answer that takes longer than Telec can lead to two tokens" in SPEC.flaws
     assert "while process 0 is inside" in found(nodes=2, requests=1, timers="free").verdict()
 
 
