@@ -1,6 +1,6 @@
 """The same locks for programs without asyncio: `with congenial.join_blocking(...) as cluster`.
 
-The cluster lives on an event loop of its own, in a thread of its own; all methods may be called from any thread.
+The cluster runs on an event loop of its own, in a thread of its own. All methods may be called from any thread.
 """
 
 from __future__ import annotations
@@ -9,17 +9,21 @@ import asyncio
 import concurrent.futures
 import threading
 from collections.abc import Callable, Coroutine, Mapping
+from copy import deepcopy
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, Unpack, cast
 
 from congenial.kernel.errors import ConfigError
-from congenial.net.config import DEFAULT_ALGORITHM, SEMAPHORE_ALGORITHM, ClusterConfig, Timing, Tls
+from congenial.net.config import ClusterConfig, ClusterFields, config_of
 from congenial.net.errors import LockTimeout
+from congenial.net.guarded import Guarded, Section
 from congenial.net.held import Held
-from congenial.net.locks import Cluster, Lock, LockForms, make_config
+from congenial.net.locks import Cluster, Lock, LockForms
+from congenial.net.replica import Machine
 
 T = TypeVar("T")
+H = TypeVar("H", bound="BlockingHeld")
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
@@ -32,8 +36,8 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-class Errand(Generic[T]):
-    """Something that one thread has the event loop of another do."""
+class LoopCall(Generic[T]):
+    """A call from one thread into the event loop of another."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T], undo: Callable[[T], None] | None
@@ -49,7 +53,7 @@ class Errand(Generic[T]):
         self.task.add_done_callback(self._settle)
 
     def abandon(self) -> None:
-        """Nobody waits for it any more. In the loop's thread, so it is either done by now or can be cancelled."""
+        """Nobody waits for it any more. Runs in the loop's thread, so the call is either done or can be cancelled."""
         assert self.task is not None
         if not self.task.done():
             self.task.cancel()
@@ -66,7 +70,7 @@ class Errand(Generic[T]):
 
 
 class BlockingHeld:
-    """A lock held by a thread."""
+    """A lock held by a thread: its `name`, `group` and `fence` as those of `Held`."""
 
     def __init__(self, cluster: BlockingCluster, held: Held) -> None:
         self._cluster = cluster
@@ -77,6 +81,7 @@ class BlockingHeld:
 
     @property
     def held(self) -> bool:
+        """True while the lock is neither released nor lost."""
         return self._held.held
 
     @property
@@ -84,22 +89,15 @@ class BlockingHeld:
         return bool(self._held.lost)
 
     def check(self) -> None:
-        """`LockLost` if it is lost, `NotHeld` if it has been released; nothing if it is held."""
+        """Raise `LockLost` if the lock is lost, `NotHeld` if it has been released; do nothing if it is held."""
         self._held.check()
 
     def on_lost(self, callback: Callable[[], object]) -> None:
-        """Have something called when the lock is lost, in the cluster's thread: let it be quick."""
-
-        async def register() -> None:
-            self._held.on_lost(callback)
-
-        self._cluster._run(register())
+        """Call `callback` when the lock is lost, in the cluster's thread: it should be quick."""
+        self._cluster._call(lambda: self._held.on_lost(callback))
 
     def release(self) -> None:
-        self._cluster._run(self._release())
-
-    async def _release(self) -> None:
-        self._held.release()
+        self._cluster._call(self._held.release)
 
     def __enter__(self) -> BlockingHeld:
         return self
@@ -109,27 +107,24 @@ class BlockingHeld:
             self.release()
 
 
-class BlockingLock:
-    """A lock, ready to be entered: `with`, or `acquire` and `release`."""
+class BlockingSection(BlockingHeld):
+    """The right to issue operations on a guarded object."""
 
-    def __init__(self, cluster: BlockingCluster, lock: Callable[[], Lock]) -> None:
-        self._cluster = cluster
-        self._lock = lock  # made in the loop's thread
+    def issue(self, operation: Any) -> Any:
+        """Have all replicas execute an operation; its result, or `LockLost`, and then it is never executed."""
+        return self._cluster._run(cast(Section, self._held).issue(operation))
+
+
+class Acquirable(Generic[H]):
+    """What a thread can acquire: with `with`, or with `acquire` and `release`. Threads may share it."""
+
+    def __init__(self) -> None:
         self._entered = threading.local()
 
-    def acquire(self) -> BlockingHeld:
-        return BlockingHeld(self._cluster, self._cluster._run(self._acquire(), undo=Held.release))
+    def acquire(self) -> H:
+        raise NotImplementedError
 
-    async def _acquire(self) -> Held:
-        return await self._lock().acquire()
-
-    def try_acquire(self) -> BlockingHeld | None:
-        try:
-            return self.acquire()
-        except LockTimeout:
-            return None
-
-    def __enter__(self) -> BlockingHeld:
+    def __enter__(self) -> H:
         held = self.acquire()
         if not hasattr(self._entered, "stack"):
             self._entered.stack = []
@@ -139,24 +134,78 @@ class BlockingLock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        held: BlockingHeld = self._entered.stack.pop()
+        held: H = self._entered.stack.pop()
         if held.held or (held.lost and error is None):
             held.release()
 
 
+class BlockingLock(Acquirable[BlockingHeld]):
+    """A lock that can be acquired, again and again, as `Lock`."""
+
+    def __init__(self, cluster: BlockingCluster, name: str, lock: Callable[[], Lock]) -> None:
+        super().__init__()
+        self.name = name
+        self._cluster = cluster
+        self._lock = lock  # to be made in the loop's thread
+
+    def acquire(self) -> BlockingHeld:
+        """Acquire the lock, or raise `LockTimeout` when its timeout is over."""
+        return BlockingHeld(self._cluster, self._cluster._run(self._acquire(), undo=Held.release))
+
+    async def _acquire(self) -> Held:
+        return await self._lock().acquire()
+
+    def try_acquire(self) -> BlockingHeld | None:
+        """Acquire the lock; None if that takes longer than its timeout."""
+        try:
+            return self.acquire()
+        except LockTimeout:
+            return None
+
+
+class BlockingGuarded(Acquirable[BlockingSection]):
+    """A replicated object that threads can work on, as `Guarded`."""
+
+    def __init__(self, cluster: BlockingCluster, guarded: Guarded) -> None:
+        super().__init__()
+        self.name = guarded.name
+        self._cluster = cluster
+        self._guarded = guarded
+
+    @property
+    def replica(self) -> Any:
+        """A copy of the object as it is here. It may be behind."""
+        return self._cluster._call(lambda: deepcopy(self._guarded.replica))
+
+    def acquire(self) -> BlockingSection:
+        return BlockingSection(self._cluster, self._cluster._run(self._guarded.acquire(), undo=Held.release))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        section: BlockingSection = self._entered.stack.pop()
+        if section.held:  # if it is lost, the last `issue` has said so
+            section.release()
+
+
 class BlockingCluster(LockForms[BlockingLock, "BlockingHeld | None"]):
-    """This process's membership of a cluster; made by `join_blocking`."""
+    """This process as a member of a cluster, for programs without asyncio; made by `join_blocking`.
+
+    >>> with join_blocking("a", {"a": "127.0.0.1:7101"}) as cluster:
+    ...     with cluster.group("jukebox", "disc-7", timeout=2.5) as held:
+    ...         print(held.name, held.group)
+    jukebox disc-7
+    """
 
     def __init__(self, cluster: Cluster) -> None:
+        self.name = cluster.name
+        self.config = cluster.config
         self._cluster = cluster
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
-    @property
-    def name(self) -> str:
-        return self._cluster.name
-
-    def __enter__(self) -> BlockingCluster:
+    def start(self) -> BlockingCluster:
+        """Begin to listen and to call the others; returns immediately. Locks wait until all members are there."""
         self._loop = new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=f"congenial {self.name}", daemon=True)
         self._thread.start()
@@ -167,28 +216,45 @@ class BlockingCluster(LockForms[BlockingLock, "BlockingHeld | None"]):
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def close(self) -> None:
-        """Leave the cluster."""
+        """Leave the cluster. What this process holds is released."""
         if self._loop is not None:
             try:
                 self._run(self._cluster.close())
             finally:
                 self._stop()
 
+    def __enter__(self) -> BlockingCluster:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
     def ready(self, timeout: float | None = None) -> None:
-        """Returns when all members have come together."""
+        """Wait until all members have come together; raise `ClusterDegraded` if that takes too long."""
         self._run(self._cluster.ready(timeout))
 
-    def status(self) -> dict[str, Any]:
-        async def status() -> dict[str, Any]:
-            return self._cluster.status()
+    def guarded(self, name: str, machine: Machine, *, timeout: float | None = None) -> BlockingGuarded:
+        """A replicated object, whose operations are issued under a lock; as `Cluster.guarded`."""
+        return BlockingGuarded(self, self._call(lambda: self._cluster.guarded(name, machine, timeout=timeout)))
 
-        return self._run(status())
+    def status(self) -> dict[str, Any]:
+        """This process's links, locks, holders and queues, as plain data."""
+        return self._call(self._cluster.status)
+
+    def status_of_all(self) -> dict[str, dict[str, Any] | None]:
+        """Every member's status, by name; None for those that do not answer."""
+        return self._run(self._cluster.status_of_all())
+
+    def _lock(self, mode: str, name: str, group: str, k: int, timeout: float | None) -> BlockingLock:
+        return BlockingLock(self, name, lambda: self._cluster._lock(mode, name, group, k, timeout))
+
+    def _try(self, lock: BlockingLock) -> BlockingHeld | None:
+        return lock.try_acquire()
+
+    # -- the loop's thread -----------------------------------------------------------------------------
 
     def _stop(self) -> None:
         loop, self._loop = self._loop, None
@@ -197,8 +263,17 @@ class BlockingCluster(LockForms[BlockingLock, "BlockingHeld | None"]):
             self._thread.join()
             loop.close()
 
+    def _call(self, function: Callable[[], T]) -> T:
+        """Call a function in the loop's thread."""
+
+        async def call() -> T:
+            return function()
+
+        return self._run(call())
+
     def _run(self, work: Coroutine[Any, Any, T], undo: Callable[[T], None] | None = None) -> T:
-        """Have the loop do something, and wait for it. If we are interrupted (Ctrl-C) it is cancelled, or undone."""
+        """Run a coroutine in the loop's thread, and wait for it. If this thread is interrupted (Ctrl-C), the coroutine
+        is cancelled, or undone if it was done already."""
         loop = self._loop
         if loop is None or threading.current_thread() is self._thread:
             work.close()
@@ -207,20 +282,14 @@ class BlockingCluster(LockForms[BlockingLock, "BlockingHeld | None"]):
                 if loop is None
                 else "a blocking lock was used in its own event loop: use congenial.join there"
             )
-        errand = Errand(loop, work, undo)
-        loop.call_soon_threadsafe(errand.begin)
+        call = LoopCall(loop, work, undo)
+        loop.call_soon_threadsafe(call.begin)
         try:
-            return errand.outcome.result()
+            return call.outcome.result()
         except BaseException as error:
-            if not (errand.outcome.done() and errand.outcome.exception() is error):
-                loop.call_soon_threadsafe(errand.abandon)
+            if not (call.outcome.done() and call.outcome.exception() is error):
+                loop.call_soon_threadsafe(call.abandon)
             raise
-
-    def _lock(self, mode: str, name: str, group: str, k: int, timeout: float | None) -> BlockingLock:
-        return BlockingLock(self, lambda: self._cluster._lock(mode, name, group, k, timeout))
-
-    def _try(self, lock: BlockingLock) -> BlockingHeld | None:
-        return lock.try_acquire()
 
 
 def join_blocking(
@@ -228,16 +297,13 @@ def join_blocking(
     peers: Mapping[str, str] | None = None,
     *,
     config: str | Path | ClusterConfig | None = None,
-    cluster: str = "congenial",
-    algorithm: str = DEFAULT_ALGORITHM,
-    options: Mapping[str, str] | None = None,
-    tls: Tls | None = None,
-    insecure: bool = False,
-    timing: Timing | None = None,
-    state: str = "",
-    semaphores: str = SEMAPHORE_ALGORITHM,
     metrics_port: int = 0,
+    **settings: Unpack[ClusterFields],
 ) -> BlockingCluster:
-    """As `join`, for programs without asyncio: `with join_blocking(...) as cluster`."""
-    made = make_config(peers, config, cluster, algorithm, options, tls, insecure, timing, state, semaphores)
-    return BlockingCluster(Cluster(name, made, metrics_port))
+    """As `join`, for programs without asyncio.
+
+    >>> with join_blocking("a", {"a": "127.0.0.1:7101"}) as cluster, cluster.mutex("invoices", timeout=2) as held:
+    ...     print(held.name, held.fence > 0)
+    invoices True
+    """
+    return BlockingCluster(Cluster(name, config_of(peers, config, settings), metrics_port))

@@ -1,10 +1,10 @@
 """What a cluster is: its members and where they listen, how they trust each other, what they run.
 
-Either from the arguments of `join`, or from a file:
+All of that is in a `ClusterConfig`. It comes from the arguments of `join`, or from a file:
 
     cluster = "jukebox"
     algorithm = "token-gme+epochs"      # the same everywhere
-    semaphores = "srimani-reddy+epochs" # so is the algorithm of semaphores
+    semaphores = "srimani-reddy+epochs" # the algorithm of semaphores, also the same everywhere
     state = "state/{name}"              # what survives a restart; {name} is the node's name
 
     [nodes]
@@ -24,10 +24,10 @@ import socket
 import ssl
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from congenial.kernel.errors import ConfigError
 from congenial.problems.epochs import within_epoch
@@ -42,14 +42,19 @@ LONGEST_NODE_NAME = 63
 
 @dataclass(frozen=True)
 class Tls:
-    """Where the certificates are; both ends of every connection show theirs."""
+    """The files with the certificates; both ends of every connection show theirs. `{name}` is the node's name.
+
+    >>> tls = Tls(ca="certs/ca.pem", certificate="certs/{name}.pem", key="certs/{name}.key")
+
+    `congenial certs` makes such files for a test cluster.
+    """
 
     ca: str
     certificate: str
     key: str
 
     def contexts(self, name: str) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-        """For the end that is called, and for the end that calls."""
+        """The contexts for the end that is called, and for the end that calls."""
         called = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         calling = ssl.create_default_context(ssl.Purpose.SERVER_AUTH)
         called.verify_mode = ssl.CERT_REQUIRED
@@ -69,10 +74,14 @@ class Tls:
 
 @dataclass(frozen=True)
 class Timing:
-    """In seconds."""
+    """How fast a cluster reacts, in seconds. All members should have the same.
+
+    >>> Timing(heartbeat=0.1, suspect_after=1.0)
+    Timing(heartbeat=0.1, suspect_after=1.0, gather=30.0, reconnect=0.05, reconnect_most=1.0, timer_unit=0.01)
+    """
 
     heartbeat: float = 0.5  # a sign of life, at least so often
-    suspect_after: float = 3.0  # silence after which a peer is taken to be away; longer after mistakes
+    suspect_after: float = 3.0  # silence after which a peer is believed to have crashed; longer after mistakes
     gather: float = 30.0  # how long the members may take to come together
     reconnect: float = 0.05  # pause before a connection is tried again; doubles, up to `reconnect_most`
     reconnect_most: float = 1.0
@@ -87,6 +96,16 @@ class Timing:
 
 @dataclass(frozen=True)
 class ClusterConfig:
+    """A cluster: the addresses of its members, and what all of them must agree on.
+
+    >>> config = ClusterConfig({"a": "127.0.0.1:7101", "b": "127.0.0.1:7102"}, cluster="jukebox")
+    >>> config.members
+    ('a', 'b')
+    >>> ClusterConfig({"a": "10.0.0.1:7101"})
+    Traceback (most recent call last):
+    congenial.kernel.errors.ConfigError: node 'a' is at 10.0.0.1:7101, beyond this machine, and there are no ...
+    """
+
     nodes: Mapping[str, str]  # address of every member, by name
     cluster: str = "congenial"
     algorithm: str = DEFAULT_ALGORITHM
@@ -107,7 +126,7 @@ class ClusterConfig:
             if self.tls is None and not self.insecure and not is_loopback(host):
                 raise ConfigError(
                     f"node {name!r} is at {text}, beyond this machine, and there are no certificates: "
-                    "name them ([tls] in cluster.toml, or tls=...), or write insecure = true"
+                    "give them ([tls] in cluster.toml, or tls=...), or set insecure = true"
                 )
         spec = self.system().spec
         if spec.mended_by:
@@ -139,6 +158,34 @@ class ClusterConfig:
         algorithm = find_algorithm(self.semaphores)
         known = [option.name for option in algorithm.spec.options]
         return System(algorithm, k * len(self.nodes), {"k": str(k)} if "k" in known else {})
+
+
+class ClusterFields(TypedDict, total=False):
+    """The fields of `ClusterConfig` besides `nodes`, as keyword arguments; None stands for the default."""
+
+    cluster: str
+    algorithm: str
+    options: Mapping[str, str] | None
+    tls: Tls | None
+    insecure: bool
+    timing: Timing | None
+    state: str
+    semaphores: str
+
+
+def config_of(
+    peers: Mapping[str, str] | None, config: str | Path | ClusterConfig | None, settings: ClusterFields
+) -> ClusterConfig:
+    """The cluster that the arguments of `join` describe. What is given besides `config` replaces what is in it."""
+    given: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+    if peers is not None:
+        given["nodes"] = dict(peers)
+    if config is not None:
+        described = config if isinstance(config, ClusterConfig) else load_config(config)
+        return replace(described, **given) if given else described
+    if peers is None:
+        raise ConfigError("name the members of the cluster: peers={name: 'host:port', ...} or config='cluster.toml'")
+    return ClusterConfig(**given)
 
 
 def address(text: str) -> tuple[str, int]:

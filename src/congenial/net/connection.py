@@ -18,6 +18,7 @@ from congenial.net.logs import log
 from congenial.net.turn import Turn
 from congenial.net.wire import LONGEST_FRAME, Bye, Frame, FrameReader, Hello, encode_frame
 
+CHUNK = 1 << 15  # bytes that are read at a time. Without a buffer of our own asyncio allocates 256 KiB for each read.
 HANDSHAKE = 5.0  # seconds in which a connection must say which member it is
 
 
@@ -49,13 +50,14 @@ class Reception(Protocol):
         """The peer refuses to talk to us."""
 
 
-class Connection(asyncio.Protocol):
+class Connection(asyncio.BufferedProtocol):
     def __init__(self, above: Reception, loop: asyncio.AbstractEventLoop, link: Link | None = None) -> None:
         self.above = above
         self.link = link  # None: the other side has called, and we do not know yet which member it is
         self.calling = link is not None
         self.greeted = False  # the peer's hello has arrived, and was accepted
         self.sure = False  # and the peer has received ours
+        self.buffer = memoryview(bytearray(CHUNK))
         self.reader = FrameReader(above.decode_frame)
         self.closed: asyncio.Future[None] = loop.create_future()
         self.transport: asyncio.Transport | None = None
@@ -70,10 +72,13 @@ class Connection(asyncio.Protocol):
         if self.link is not None:
             self.write(encode_frame(self.above.hello(self.link)))
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self.buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
         with self.above.turn:
             try:
-                for frame in self.reader.feed(data):
+                for frame in self.reader.feed(bytes(self.buffer[:nbytes])):
                     if self.transport is None:
                         break  # closed by one of the frames before
                     if self.sure and self.link is not None:

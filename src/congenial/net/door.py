@@ -108,7 +108,7 @@ class Door(Entrance):
             try:
                 self.inside.remove(held)
             except KeyError:
-                raise held.not_held() from None
+                raise held._not_held() from None
             if not self.inside:
                 self._leave()
                 self.pump()

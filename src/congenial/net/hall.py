@@ -92,7 +92,7 @@ class Hall(Entrance):
         with self.membership.turn:
             seat = self.inside.pop(held, None)
             if seat is None:
-                raise held.not_held()
+                raise held._not_held()
             self._leave(seat)
             self.pump()
 

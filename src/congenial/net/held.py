@@ -53,9 +53,9 @@ class Losable:
     def check(self) -> None:
         """Raise `LockLost` if the lock is lost, `NotHeld` if it has been released; do nothing if it is held."""
         if not self.held:
-            raise self.not_held()
+            raise self._not_held()
 
-    def not_held(self) -> NotHeld:
+    def _not_held(self) -> NotHeld:
         if self._why:
             return LockLost(f"{self.name!r} is not held any more: it was lost, {self._why}")
         return NotHeld(f"{self.name!r} is not held any more: it has been released")
@@ -104,13 +104,17 @@ class Loss:
 class Held(Losable):
     """A lock held by a task: its `name`, its `group` (None for an exclusive lock) and its `fence`.
 
-    >>> async def pay(cluster: Cluster) -> None:
-    ...     held = await cluster.mutex("invoices").acquire()
-    ...     try:
-    ...         print(held.name, held.fence > 0, held.held)
+    >>> import asyncio, congenial
+    >>> async def pay() -> None:
+    ...     async with congenial.join("a", {"a": "127.0.0.1:7101"}) as cluster:
+    ...         held = await cluster.mutex("invoices").acquire()
     ...         held.check()  # raises LockLost if the others have gone on without this process
-    ...     finally:
+    ...         print(held)
     ...         held.release()
+    ...         print(held.name, held.held, bool(held.lost))
+    >>> asyncio.run(pay())
+    <held: 'invoices', fence ...>
+    invoices False False
 
     The fence is a number that grows from session to session. A resource that remembers the largest fence it has seen
     can reject a holder that does not know that its session is over. (It is 0 with the few algorithms that give none.)
@@ -170,7 +174,7 @@ class WithBody:
         if self._interrupted and self.task is not None:
             ours = self.task.uncancel() <= self._before and isinstance(error, asyncio.CancelledError)
         if self.held.lost and (error is None or ours):
-            raise self.held.not_held() from error
+            raise self.held._not_held() from error
         if self.held.held:
             self.held.release()
 

@@ -5,9 +5,9 @@
             ...
 
 A lock needs no declaration: its name is enough, and all forms of one name exclude each other. `mutex` and `exclusive`
-let in one task at a time; `shared` lets in all who share; `group` lets in all who name the same group.
+admit one task at a time; `shared` admits all tasks that share; `group` admits all tasks that name the same group.
 
-`semaphore(name, k)` lets in k tasks. It runs on an algorithm for k entries (`congenial.net.hall`), gives no fence, and
+`semaphore(name, k)` admits k tasks. It runs on an algorithm for k entries (`congenial.net.hall`), gives no fence, and
 has nothing to do with a lock of the same name.
 """
 
@@ -19,10 +19,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, Unpack
 
 from congenial.kernel.errors import ConfigError
-from congenial.net.config import DEFAULT_ALGORITHM, SEMAPHORE_ALGORITHM, ClusterConfig, Timing, Tls, load_config
+from congenial.net.config import ClusterConfig, ClusterFields, config_of
 from congenial.net.door import ALONE_WANT, Door
 from congenial.net.entrance import Entrance, Want
 from congenial.net.errors import LockTimeout
@@ -40,33 +40,33 @@ T = TypeVar("T")
 
 
 class LockForms(ABC, Generic[L, T]):
-    """The forms of locks, for all who offer them. L is a lock to enter; T is what trying gives."""
+    """The kinds of locks. L is a lock that can be acquired; T is what trying to acquire one gives."""
 
     def mutex(self, name: str, *, timeout: float | None = None) -> L:
         """One task of one process at a time."""
         return self._lock(EXCLUSIVE, name, "", 1, timeout)
 
     def exclusive(self, name: str, *, timeout: float | None = None) -> L:
-        """One at a time, and none of those who share: the writer of `shared`'s readers."""
+        """One task at a time, and none that shares: the writer to the readers of `shared`."""
         return self._lock(EXCLUSIVE, name, "", 1, timeout)
 
     def shared(self, name: str, *, timeout: float | None = None) -> L:
-        """Together with all others who share."""
+        """Together with all other tasks that share."""
         return self._lock(SHARED, name, "", 0, timeout)
 
     def group(self, name: str, group: str, *, timeout: float | None = None) -> L:
-        """Together with all others of the same group."""
+        """Together with all other tasks of the same group."""
         return self._lock(GROUP, name, group, 0, timeout)
 
     def semaphore(self, name: str, k: int, *, timeout: float | None = None) -> L:
-        """At most k at a time. Everyone must give the same k."""
+        """At most k tasks at a time. All members must give the same k."""
         if k < 1:
-            raise ConfigError(f"semaphore {name!r} lets in {k} at a time: let it be at least 1")
+            raise ConfigError(f"semaphore {name!r} would admit {k} at a time: k must be at least 1")
         return self._lock(SEMAPHORE, name, "", k, timeout)
 
     def try_mutex(self, name: str, *, timeout: float = 0.0) -> T:
-        """As `mutex`, but the answer is None if it is not to be had within `timeout`; with 0, without asking anybody
-        else, which succeeds where the lock was last held, if nobody else has asked for it."""
+        """As `mutex`, but return None if the lock cannot be acquired within `timeout`. With 0 no other member is asked:
+        that succeeds at the member that held the lock last, if no other one has asked for it."""
         return self._try(self.mutex(name, timeout=timeout))
 
     def try_exclusive(self, name: str, *, timeout: float = 0.0) -> T:
@@ -89,7 +89,18 @@ class LockForms(ABC, Generic[L, T]):
 
 
 class Lock:
-    """A lock, ready to be entered: `async with`, or `acquire` and `Held.release`. May be entered again and again."""
+    """A lock that can be acquired, again and again: with `async with`, or with `acquire` and `Held.release`.
+
+    >>> async def pay() -> None:
+    ...     async with join("a", {"a": "127.0.0.1:7101"}) as cluster:
+    ...         lock = cluster.mutex("invoices", timeout=2.5)
+    ...         async with lock as held:
+    ...             print(held.name, held.held)
+    ...         held = await lock.try_acquire()  # None if that takes longer than the timeout
+    ...         held.release()
+    >>> asyncio.run(pay())
+    invoices True
+    """
 
     __slots__ = ("_bodies", "_entrance", "_timeout", "_want", "name")
 
@@ -123,7 +134,21 @@ class Lock:
 
 
 class Cluster(LockForms[Lock, Awaitable[Held | None]]):
-    """This process's membership of a cluster; made by `join`."""
+    """This process as a member of a cluster; made by `join`.
+
+    >>> async def work() -> None:
+    ...     async with join("a", {"a": "127.0.0.1:7101"}) as cluster:
+    ...         async with cluster.mutex("invoices"):
+    ...             print("alone")
+    ...         async with cluster.group("jukebox", "disc-7"):
+    ...             print("together with all others that play this disc")
+    ...         async with cluster.semaphore("gpus", 4):
+    ...             print("with at most three others")
+    >>> asyncio.run(work())
+    alone
+    together with all others that play this disc
+    with at most three others
+    """
 
     def __init__(
         self, name: str, config: ClusterConfig, metrics_port: int = 0, listener: socket.socket | None = None
@@ -144,7 +169,7 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         return self._started
 
     async def start(self) -> Cluster:
-        """Begin to listen and to call the others; returns at once. Locks wait until everyone is there."""
+        """Begin to listen and to call the others; returns immediately. Locks wait until all members are there."""
         host = Host(self.name, self.config)
         await host.start(self._listener)
         self._started = host
@@ -168,7 +193,7 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         await self.close()
 
     async def ready(self, timeout: float | None = None) -> None:
-        """Returns when all members have come together."""
+        """Wait until all members have come together; raise `ClusterDegraded` if that takes too long."""
         membership = self._host.membership
         try:
             await asyncio.wait_for(membership.opened.wait(), self.config.timing.gather if timeout is None else timeout)
@@ -178,8 +203,8 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
     def guarded(self, name: str, machine: Machine, *, timeout: float | None = None) -> Guarded:
         """A replicated object, whose operations are issued under a lock (`congenial.net.guarded`).
 
-        Every member must name it, as soon as it has joined, with an object of the same class in the same state: there
-        its replica, a copy, begins. Who names it again has the same replica. `timeout` is for entering.
+        Every member must name it, as soon as it has joined, with an object of the same class in the same state. Its
+        replica begins as a copy of that. Naming it again gives the same replica. `timeout` is for entering.
         """
         guard = self._host.locks.guard(guarded_key(name), name, machine)
         return Guarded(guard, Lock(name, guard, ALONE_WANT, timeout))
@@ -203,7 +228,7 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
             want = ALONE_WANT
         elif not door.grouped:
             raise ConfigError(
-                f"{self.config.algorithm} lets in one process at a time: {mode} locks need an algorithm with groups"
+                f"{self.config.algorithm} admits one process at a time: {mode} locks need an algorithm with groups"
             )
         elif mode == SHARED:
             want = Want(READERS, True, None)
@@ -215,49 +240,25 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         return lock.try_acquire()
 
 
-def make_config(
-    peers: Mapping[str, str] | None,
-    config: str | Path | ClusterConfig | None,
-    cluster: str,
-    algorithm: str,
-    options: Mapping[str, str] | None,
-    tls: Tls | None,
-    insecure: bool,
-    timing: Timing | None,
-    state: str,
-    semaphores: str,
-) -> ClusterConfig:
-    if isinstance(config, ClusterConfig):
-        return config
-    if config is not None:
-        return load_config(config)
-    if peers is None:
-        raise ConfigError("say who is in the cluster: peers={name: 'host:port', ...} or config='cluster.toml'")
-    return ClusterConfig(
-        dict(peers), cluster, algorithm, options or {}, tls, insecure, timing or Timing(), state, semaphores
-    )
-
-
 def join(
     name: str,
     peers: Mapping[str, str] | None = None,
     *,
     config: str | Path | ClusterConfig | None = None,
-    cluster: str = "congenial",
-    algorithm: str = DEFAULT_ALGORITHM,
-    options: Mapping[str, str] | None = None,
-    tls: Tls | None = None,
-    insecure: bool = False,
-    timing: Timing | None = None,
-    state: str = "",
-    semaphores: str = SEMAPHORE_ALGORITHM,
     metrics_port: int = 0,
+    **settings: Unpack[ClusterFields],
 ) -> Cluster:
-    """Become node `name` of a cluster, given by all members' addresses or by a `cluster.toml`.
+    """Become member `name` of a cluster. `peers` gives the addresses of all members; or `config` gives the cluster, as
+    a `ClusterConfig` or the path of a `cluster.toml`. The other settings are those of `ClusterConfig`: `algorithm` is
+    any of `congenial list`, `semaphores` any of those for k entries.
 
-    Use it as `async with join(...) as cluster`. `algorithm` is any of `congenial list`, `semaphores` any of those for k
-    entries, both the same for all members; with a `metrics_port`, Prometheus metrics are served on it (on this machine
-    only).
+    >>> import asyncio
+    >>> async def pay() -> None:
+    ...     async with join("a", {"a": "127.0.0.1:7101"}) as cluster, cluster.mutex("invoices", timeout=2) as held:
+    ...         print(held.name, held.fence > 0)
+    >>> asyncio.run(pay())
+    invoices True
+
+    With a `metrics_port`, Prometheus metrics are served on it, on this machine only.
     """
-    made = make_config(peers, config, cluster, algorithm, options, tls, insecure, timing, state, semaphores)
-    return Cluster(name, made, metrics_port)
+    return Cluster(name, config_of(peers, config, settings), metrics_port)

@@ -167,7 +167,7 @@ class RemoteHeld(Losable):
 
     def release(self) -> None:
         if self._client.held.pop(self._number, None) is None:
-            raise self.not_held()
+            raise self._not_held()
         self._client.tell(Ask("release", self._number))
 
 
