@@ -149,7 +149,7 @@ class Chaos:
                 try:
                     await asyncio.wait_for(self.reminding, 60)
                 except TimeoutError:
-                    self.tally.delays.append("who has forgotten does not vote again after a minute")
+                    self.tally.delays.append("a member that has forgotten does not vote again after a minute")
             verdict = await reporter.verdict()
         tally = self.tally
         tally.violations += verdict["violations"]

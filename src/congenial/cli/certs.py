@@ -16,11 +16,11 @@ congenial certs --config cluster.toml --out certs
 
 def command(
     config: Config = Path("cluster.toml"),
-    out: Annotated[Path, typer.Option(help="The folder for them.")] = Path("certs"),
+    out: Annotated[Path, typer.Option(help="The folder for the files.")] = Path("certs"),
 ) -> None:
-    """Make a small certificate authority, and a certificate and key for every node, for a test cluster.
+    """Make a small certificate authority, and a certificate and a key for every node, for a test cluster.
 
-    Name them in cluster.toml under \\[tls]; each machine needs ca.pem and its own node's two files.
+    Name the files in cluster.toml under \\[tls]. Each machine needs ca.pem and the two files of its own node.
     """
     import tomllib
 

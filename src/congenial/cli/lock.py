@@ -21,7 +21,7 @@ congenial lock jukebox --group disc-7 --timeout 10 -- play disc-7
 congenial lock gpus --semaphore 4 -- train.py
 """
 
-LOST = 75  # exit code when the lock was lost while the command ran (EX_TEMPFAIL)
+LOST = 75  # exit code if the lock was lost while the command ran (EX_TEMPFAIL)
 GRACE = 5.0  # seconds between asking a command to end and ending it
 
 
@@ -29,7 +29,7 @@ def command(
     name: Annotated[str, typer.Argument(help="The lock.")],
     words: Annotated[list[str], typer.Argument(metavar="-- COMMAND ARGS...", help="What to run.")],
     group: Annotated[str | None, typer.Option(help="Hold it together with others of this group.")] = None,
-    shared: Annotated[bool, typer.Option("--shared", help="Hold it together with others who share.")] = False,
+    shared: Annotated[bool, typer.Option("--shared", help="Hold it together with others that share it.")] = False,
     exclusive: Annotated[bool, typer.Option("--exclusive", help="Hold it alone (as without any option).")] = False,
     semaphore: Annotated[int | None, typer.Option(metavar="K", help="Hold it with at most K-1 others.")] = None,
     timeout: Annotated[float | None, typer.Option(help="Give up after so many seconds; 0: do not wait.")] = None,
@@ -39,8 +39,8 @@ def command(
 ) -> None:
     """Run a command while holding a lock of the node on this machine.
 
-    The command finds the fence in CONGENIAL_FENCE. The exit code is the command's; 1 if the lock was not to be had; 75
-    if it was lost: the command is then ended first (SIGTERM, and SIGKILL after 5 seconds).
+    The command finds the fence in CONGENIAL_FENCE. The exit code is the command's; 1 if the lock could not be acquired;
+    75 if it was lost: the command is then ended first (SIGTERM, and SIGKILL after 5 seconds).
     """
     import asyncio
 
@@ -51,7 +51,7 @@ def command(
 
 
 def find_socket(config: Path, node: str, socket: str) -> Path:
-    """Where this machine's node listens: as said, or the only one that is there."""
+    """Where this machine's node listens: as given, or the only one that is there."""
     from congenial.net.config import load_config
     from congenial.net.service import socket_path
 
@@ -64,7 +64,7 @@ def find_socket(config: Path, node: str, socket: str) -> Path:
     present = [path for path in paths if path.exists()]
     if len(present) != 1:
         found = f"{len(present)} nodes" if present else "no node"
-        say = "say which with --node" if present else "start one with `congenial node`"
+        say = "choose one with --node" if present else "start one with `congenial node`"
         raise ConfigError(f"{found} of {described.cluster!r} on this machine: {say}")
     return present[0]
 
@@ -104,7 +104,7 @@ async def run_while(held: RemoteHeld, words: list[str]) -> int:
     import signal
     import sys
 
-    # In a terminal the command stays in our group, to be able to read from it and to get the user's Ctrl-C.
+    # In a terminal the command stays in our process group, to be able to read and to get the user's Ctrl-C.
     group = None if sys.stdin.isatty() else 0
     env = {**os.environ, "CONGENIAL_FENCE": str(held.fence), "CONGENIAL_LOCK": held.name}
     try:

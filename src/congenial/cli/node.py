@@ -33,9 +33,9 @@ def command(
 ) -> None:
     """Run a node, and let programs on this machine share its locks over a Unix socket.
 
-    It stops on Ctrl-C or SIGTERM. The nodes of a cluster start together the first time. Later a majority is enough, and
-    a node that is restarted comes back: with its state directory it remembers what it had promised, without one it asks
-    the others, of whom a majority must remember.
+    It stops on Ctrl-C or SIGTERM. The first time, all nodes of a cluster must be started. Later a majority is enough,
+    and a restarted node rejoins: with its state directory it remembers what it had promised; without one it asks the
+    others, and a majority of the nodes must remember.
     """
     import logging
     import sys

@@ -1,7 +1,15 @@
-"""The network runtime: the algorithms of the catalogue, holding real locks for real programs over real sockets.
+"""The network runtime: the algorithms of the catalogue, as locks for programs, over sockets.
 
-`locks` is what programs use. Below it, from the top: `door` (the tasks of one process before one lock; `hall` and
-`guarded`: before a semaphore, a replicated object), `host` (all locks of one process), `roster` (who belongs to the
-cluster), `link` (messages arrive once and in order, whatever happens to connections) and `codec` (what travels in
-bytes).
+Programs use `locks` (or `blocking`, or `service` to share a node). Below it are layers. Each knows those below it, and
+calls those above it only through an interface that it declares itself:
+
+- `host` puts the layers together; `table` has all locks of one process.
+- `door`, `hall` and `guarded` are one lock, semaphore or replicated object, with the tasks that wait for it
+  (`entrance`).
+- `seat` is one node: it takes steps in the kernel's process shell, and carries out what they do.
+- `membership` knows which members are there (`roster`, `dialer`).
+- `link` delivers messages once and in order, whatever happens to connections (`connection`).
+- `wire` and `codec` turn frames and messages into bytes.
+
+Everything that one event causes is one `turn`, which ends by saving (`storage`) and then sending.
 """

@@ -41,8 +41,8 @@ NOTHING = msgspec.Raw(_encoder.encode(None))
 
 
 class Vocabulary:
-    """All messages of one algorithm and of what it is made of, and how they are written. `inner`: classes that it is
-    made of by its options; `beside`: algorithms that use the same links."""
+    """All messages of an algorithm and of what it is made of, and how they are encoded. `inner` are the classes that
+    its options put inside it; `beside` are other algorithms that use the same links."""
 
     def __init__(self, algorithm: type[Node], *inner: type, beside: tuple[type, ...] = ()) -> None:
         self.name = algorithm.__name__
@@ -72,7 +72,7 @@ class Vocabulary:
 
     def encode(self, message: Message) -> msgspec.Raw:
         written = self.written(message)
-        while isinstance(message, Inside):  # what a wrapper wraps tells more than that it does
+        while isinstance(message, Inside):  # counted as what it wraps, which tells more
             message = message.body
         self.forms[type(message)].sent += 1
         return written

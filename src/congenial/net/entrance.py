@@ -1,7 +1,7 @@
-"""What tasks wait before: the part that locks and semaphores have in common.
+"""Where tasks wait for a lock or a semaphore: what doors and halls have in common.
 
 Tasks of this process queue here. An entrance has seats (`congenial.net.seat`), whose nodes ask the other members. What
-a node does is carried out by its seat; if a node breaks, the entrance fails: nobody enters any more, waiting tasks get
+a node does is carried out by its seat. If a node breaks, the entrance fails: no task enters any more, waiting tasks get
 the error, and holders lose what they hold.
 """
 
@@ -82,7 +82,7 @@ class Waiters:
         return None
 
     def fail(self, error: CongenialError) -> None:
-        """Nobody in the queue gets in."""
+        """Give all tasks in the queue an error."""
         for waiter in self._waiters:
             if not waiter.future.done():
                 waiter.future.set_exception(error)
@@ -113,7 +113,7 @@ class Entrance(ABC):
         self.name = name
         self.numbering = numbering
         self.queue = Waiters()
-        self.error: CongenialError | None = None  # why nobody gets in any more
+        self.error: CongenialError | None = None  # why no task can enter any more
         self.entries = 0  # of tasks
         self.sessions = 0  # of the process
 
@@ -171,12 +171,11 @@ class Entrance(ABC):
 
     @abstractmethod
     def enter_now(self, want: Want) -> Held | None:
-        """Enter, if that takes no waiting. If it does, the process may have asked by now: wait in the queue, or leave
-        it at that."""
+        """Enter if that takes no waiting; otherwise return None. The process may have asked for the lock then."""
 
     @abstractmethod
     def could_enter_now(self, want: Want) -> bool:
-        """Whether `enter_now` would, without asking anybody."""
+        """Whether `enter_now` would succeed, without asking other members."""
 
     @abstractmethod
     def release(self, held: Held) -> None: ...
@@ -249,7 +248,7 @@ class Entrance(ABC):
     # -- the end ---------------------------------------------------------------------------------------
 
     def fail(self, error: CongenialError) -> None:
-        """Nobody gets in any more, and holders lose what they hold."""
+        """No task can enter any more, and holders lose what they hold."""
         if self.error is None:
             self.error = error
             self.stop()
@@ -262,7 +261,7 @@ class Entrance(ABC):
             seat.stop()
 
     def close(self) -> None:
-        """This process leaves the cluster: release what is held, and let nobody wait."""
+        """This process leaves the cluster: release what is held, and fail the tasks that wait."""
         for held in list(self.inside):
             held.release()
         self.queue.fail(ClusterDegraded(f"{self.membership.name!r} is leaving the cluster"))
@@ -279,7 +278,7 @@ class Entrance(ABC):
 
     @property
     def idle(self) -> bool:
-        """Nobody is inside, waits, or has a request under way."""
+        """No task is inside or waits, and no request is under way."""
         return not self.inside and not self.queue and all([seat.node.phase == IDLE for seat in self.seats])
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Who is there: this process as a member of its cluster, and its links to the other members.
+"""This process as a member of its cluster: which other members are there, and the links to them.
 
 The membership greets peers and recognises them, agrees with them on the founding of the cluster (`Roster`), suspects
 peers that are silent and trusts them when they speak again, and says when locks may be asked for (`serving`).

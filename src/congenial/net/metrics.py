@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def serve_metrics(host: Host, port: int) -> Callable[[], None]:
-    """Serve them on a port of this machine; call what is returned to stop."""
+    """Serve the metrics on a port of this machine. Returns a function that stops that."""
     try:
         from prometheus_client import CollectorRegistry, start_http_server
     except ImportError:
@@ -34,7 +34,7 @@ def serve_metrics(host: Host, port: int) -> Callable[[], None]:
 
 
 class HostMetrics:
-    """A collector in the sense of prometheus-client."""
+    """A collector, as prometheus-client calls it."""
 
     def __init__(self, host: Host) -> None:
         self.host = host

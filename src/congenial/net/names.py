@@ -10,13 +10,13 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import Final
 
-READERS: Final = 0x02  # the one group of all who share
-LONGEST: Final = 63  # bytes of a name that travels as it is
+READERS: Final = 0x02  # the group of all tasks that share
+LONGEST: Final = 63  # bytes of a name that is used as it is
 
 LONGEST_KEY: Final = 80  # characters of a lock's key
 
 _NAME, _WRITER, _HASHED = b"\x01", b"\x03", b"\x04"
-_HASH_MARK, _SEMAPHORE_MARK, _GUARDED_MARK = "\0", "\1", "\2"  # no name has them: what cannot be printed is hashed
+_HASH_MARK, _SEMAPHORE_MARK, _GUARDED_MARK = "\0", "\1", "\2"  # in no name: one that cannot be printed is hashed
 
 
 def group_number(name: str) -> int:
@@ -58,7 +58,7 @@ def first_holder(key: str, n: int) -> int:
 
 
 def shown(key: str) -> str:
-    """A key as people may see it, where the name itself has never been heard."""
+    """A key as people may see it, where the name itself is not known."""
     return f"(long name {key[1:13]}...)" if key.startswith(_HASH_MARK) else key
 
 

@@ -1,7 +1,8 @@
 """A seat: one node at this member, with all that belongs to it.
 
 The node takes its steps in a process shell (`congenial.kernel.shell`). The seat carries out what a step did, in order:
-it saves, sends, and sets timers. Who is inside concerns the owner of the seat: a door has one seat, a hall has k.
+it saves, sends, and sets timers. Entering and being ejected concern the owner of the seat: a door has one seat, a hall
+has k.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A node that programs on the same machine share, over a Unix socket; and the programs' end of it.
+"""A node that programs on the same machine share over a Unix socket, and the programs' end of it.
 
 One JSON object a line, both ways. A program asks:
 
@@ -6,8 +6,8 @@ One JSON object a line, both ways. A program asks:
     {"do": "release", "id": 1}
     {"do": "status", "id": 2}
 
-and is answered {"id": 1, "fence": 17} or {"id": 1, "error": "LockTimeout", "text": "..."}. What it holds is released
-when its connection ends. {"id": 1, "error": "LockLost", ...} without having been asked for says that a lock is lost.
+and the node answers {"id": 1, "fence": 17} or {"id": 1, "error": "LockTimeout", "text": "..."}. What a program holds is
+released when its connection ends. When a lock is lost, the node sends {"id": 1, "error": "LockLost", ...} unasked.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Answer(msgspec.Struct, omit_defaults=True):
 
 
 def socket_path(config: ClusterConfig, name: str) -> Path:
-    """Where a node listens for programs, if nobody says otherwise."""
+    """Where a node listens for programs by default."""
     folder = os.environ.get("XDG_RUNTIME_DIR") or os.environ.get("TMPDIR") or "/tmp"
     return Path(folder) / f"congenial-{config.cluster}-{name}.sock"
 
@@ -73,7 +73,7 @@ async def serve(cluster: Cluster, path: Path) -> asyncio.Server:
             writer.close()
             raise ConfigError(f"{path}: another node is listening there")
         path.unlink()
-    mask = os.umask(0o177)  # the socket is ours alone
+    mask = os.umask(0o177)  # only the same user may use the socket
     try:
         return await asyncio.start_unix_server(lambda r, w: Session(cluster, r, w).run(), str(path), limit=LONGEST_LINE)
     except OSError as error:
@@ -90,7 +90,7 @@ class Session:
         self.reader = reader
         self.writer = writer
         self.held: dict[int, Held] = {}
-        self.tasks: dict[int, asyncio.Task[None]] = {}  # that wait for a lock, or for its loss
+        self.tasks: dict[int, asyncio.Task[None]] = {}  # each waits for a lock, or for its loss
 
     async def run(self) -> None:
         decode = msgspec.json.Decoder(Ask).decode
@@ -152,7 +152,7 @@ class Session:
 
 
 class RemoteHeld(Losable):
-    """A lock that the node holds for us."""
+    """A lock that the node holds for this program."""
 
     def __init__(self, client: Client, number: int, name: str, group: str | None, fence: int) -> None:
         super().__init__(name)
@@ -172,7 +172,7 @@ class RemoteHeld(Losable):
 
 
 class RemoteLock:
-    """A lock of the node's, ready to be entered."""
+    """A lock of the node that can be acquired."""
 
     def __init__(self, client: Client, ask: Ask) -> None:
         self._client = client
@@ -184,7 +184,7 @@ class RemoteLock:
         try:
             answer = await self._client.ask(ask)
         except asyncio.CancelledError:
-            with contextlib.suppress(ClusterDegraded):  # withdraw the request, or give back what was just granted
+            with contextlib.suppress(ClusterDegraded):  # withdraw the request, or release what was just granted
                 self._client.tell(Ask("release", ask.id))
             raise
         held = RemoteHeld(self._client, ask.id, answer.lock or ask.name, ask.group or None, answer.fence)
@@ -209,7 +209,7 @@ class RemoteLock:
 
 
 class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]]):
-    """A program's connection to the node on its machine: the same locks as a `Cluster` has."""
+    """A program's connection to the node on its machine; it has the same locks as a `Cluster`."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)

@@ -1,18 +1,18 @@
-"""What survives a restart, if a directory is given for it.
+"""What survives a restart, if there is a directory for it.
 
-Algorithms that survive crashes say in `Node.durable` which attributes they need back, and call `Out.save` in the steps
-that change them; the host has them on disk before it releases such a step's messages.
+Algorithms that survive crashes name in `Node.durable` the attributes that they need back, and call `Out.save` in the
+steps that change them. These attributes are on disk before the messages of such a step leave (`congenial.net.turn`).
 
-It is one file, to which records are only added: a key and its value, the latest of which counts. Many may be saved and
-then synced in one go. A record is written as
+Everything is in one file, to which records are only appended: a key and its value, of which the latest counts. Many
+records may be saved and then synced in one go. A record is written as
 
     length (4 bytes), checksum of the length (4), checksum of the body (4), body, a last byte 0xFF
 
-Whatever is cut off at the end was being written when the machine stopped; nobody has been told of it, so it is left
-out. Zeros at the end are the same, from file systems that make a file longer before they fill it. Anything else that
+A record that is cut off at the end was being written when the machine stopped. No other member knows of it, so it is
+ignored. Zeros at the end mean the same: some file systems make a file longer before they fill it. Anything else that
 does not fit its checksum is damage: a promise may be missing, and the node must not go on as if it knew everything.
 
-When more than half of the file is out of date it is written anew, beside the old one, and put in its place.
+When more than half of the file is out of date, a new file is written beside it and replaces it.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from zlib import crc32
 from congenial.kernel.errors import ConfigError
 
 NAME = "state.log"
-LEAST_GARBAGE = 1 << 20  # bytes that are out of date before the file is written anew
+LEAST_GARBAGE = 1 << 20  # bytes that are out of date before the file is replaced
 HEAD = Struct(">III")  # length of the body, its checksum, the body's checksum
 END = b"\xff"  # no single flipped bit makes it the zero of a byte that was never written
 
 
 class Storage:
-    """Keeps nothing: what is saved is gone with the process."""
+    """Keeps nothing: everything is lost when the process ends."""
 
     def load(self, key: str) -> object | None:
         return None
@@ -42,7 +42,7 @@ class Storage:
         return []
 
     def save(self, key: str, value: object) -> None:
-        """Keep a value; it may be gone if the machine stops before `sync` has returned."""
+        """Keep a value. It may be lost if the machine stops before `sync` has returned."""
 
     def sync(self) -> None:
         """Wait until all that was saved is on disk."""
@@ -52,7 +52,7 @@ class Storage:
 
 
 class DirectoryStorage(Storage):
-    """Keeps it in a directory, which it has to itself."""
+    """Keeps values in a directory that no other process uses."""
 
     def __init__(self, directory: str | Path) -> None:
         self.directory = Path(directory)
@@ -68,7 +68,7 @@ class DirectoryStorage(Storage):
         except BlockingIOError:
             os.close(self.file)
             raise ConfigError(
-                f"{directory} is in use: every node needs a state directory of its own ({{name}} in it is the node's)"
+                f"{directory} is in use: every node needs a state directory of its own ({{name}} is the node's name)"
             ) from None
         except OSError as error:
             raise ConfigError(f"cannot keep state in {directory}: {error.strerror}") from error
@@ -106,7 +106,7 @@ class DirectoryStorage(Storage):
             os.fdatasync(self.file)
             self.size += len(records)
             if self.size - self.live > max(self.live, LEAST_GARBAGE):
-                self._write_anew()
+                self._replace_file()
 
     def close(self) -> None:
         self.sync()
@@ -131,7 +131,7 @@ class DirectoryStorage(Storage):
         self.size = start
 
     def _record(self, raw: bytes, start: int) -> bytes:
-        """The record that starts here; nothing if it was never finished."""
+        """The record that starts here; empty if it was never finished."""
         written = len(raw) - start
         if not raw[-1]:
             written = len(raw[start:].rstrip(b"\0"))
@@ -150,14 +150,14 @@ class DirectoryStorage(Storage):
 
     def _damaged(self, where: str) -> ConfigError:
         return ConfigError(
-            f"{self.path} is damaged, {where}: remove it, and the node will come back as one that has lost its memory"
+            f"{self.path} is damaged, {where}: remove it, and the node comes back as one that has lost its memory"
         )
 
     def _remember(self, key: str, record: bytes) -> None:
         self.live += len(record) - len(self.values.get(key, b""))
         self.values[key] = record
 
-    def _write_anew(self) -> None:
+    def _replace_file(self) -> None:
         draft = self.directory / f"{NAME}.new"
         file = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -25,7 +25,7 @@ class Frame(msgspec.Struct, array_like=True, gc=False):
 
 
 class Hello(Frame, tag=1):
-    """Each side's first frame: who speaks to whom, and how far it has got."""
+    """Each side's first frame: sender and receiver, and how far they have got."""
 
     cluster: str
     sender: str
@@ -35,11 +35,11 @@ class Hello(Frame, tag=1):
     incarnation: int  # tells this life of the sender from earlier ones
     expected: int  # the receiver's incarnation as the sender knows it, or 0
     received: int  # messages of the receiver that need not be sent again
-    founded: tuple[int, ...]  # the incarnations with which the cluster began, if the sender knows
+    founded: tuple[int, ...]  # the incarnations with which the cluster was founded, if the sender knows
 
 
 class View(Frame, tag=2):
-    """The sender has met everyone: these are the members' incarnations; or those with which the cluster began."""
+    """The sender has met everyone. These are the members' incarnations, or those with which the cluster was founded."""
 
     incarnations: tuple[int, ...]
     founded: bool
@@ -54,24 +54,24 @@ class Data(Frame, Generic[Body], tag=3):
     number: int
     received: int
     lock: str
-    body: Body  # to be sent: bytes; received: one of the wire types of the algorithm's messages
+    body: Body  # bytes where it is sent; one of the wire types of the algorithm's messages where it is received
 
 
 class Ack(Frame, tag=4):
-    """All messages up to `received` have arrived. Sent now and then without need, it says: I am alive."""
+    """All messages up to `received` have arrived. Also sent as a sign of life."""
 
     received: int
 
 
 class Nudge(Frame, tag=5):
-    """The sender has been waiting for `lock`, for this group: those inside for another one, admit no more."""
+    """The sender waits for `lock`, for this group. Members that are inside for another should admit no more tasks."""
 
     lock: str
     group: bytes
 
 
 class Query(Frame, tag=6):
-    """How are you?"""
+    """A question for the receiver's status."""
 
     number: int
 
@@ -84,7 +84,7 @@ class Report(Frame, tag=7):
 
 
 class SeatData(Frame, Generic[Body], tag=9):
-    """As `Data`, from one of the sender's k seats before a semaphore to one of the receiver's, or to all (-1)."""
+    """As `Data`, from one of the sender's k seats of a semaphore to one of the receiver's, or to all of them (-1)."""
 
     number: int
     received: int
@@ -96,18 +96,18 @@ class SeatData(Frame, Generic[Body], tag=9):
 
 
 class Seats(Frame, tag=10):
-    """For the sender, this semaphore lets in k."""
+    """At the sender, this semaphore admits k tasks."""
 
     lock: str
     k: int
 
 
 class Remind(Frame, tag=11):
-    """The sender has lost its memory. Which locks are there?"""
+    """The sender has lost its memory, and asks which locks there are."""
 
 
 class Known(Frame, tag=12):
-    """The locks that the sender knows, and those of semaphores with how many they let in (0: no semaphore)."""
+    """The locks that the sender knows: a semaphore with how many tasks it admits, any other lock with 0."""
 
     locks: tuple[tuple[str, int], ...]
     last: bool  # there are no more
@@ -117,7 +117,7 @@ class Bye(Frame, tag=8):
     """The last frame before the sender closes the connection, and why."""
 
     reason: str
-    leaving: bool  # the sender is about to end
+    leaving: bool  # the sender leaves the cluster
 
 
 _encoder = msgspec.msgpack.Encoder()
