@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from congenial.net.roster import FENCE_BITS
-from congenial.testing.witness import OUTDATED, Scene
+from congenial.testing.scene import OUTDATED, Scene
 
 ERA = 1 << FENCE_BITS
 
