@@ -277,5 +277,5 @@ def test_findings_by_hand() -> None:
 
 
 def test_what_cannot_be_measured() -> None:
-    with pytest.raises(ConfigError, match="at least 2 --nodes"):
+    with pytest.raises(ConfigError, match="nodes must be at least 2"):
         measure_detector("heartbeat:1,2", nodes=1)
