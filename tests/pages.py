@@ -35,6 +35,7 @@ from congenial.net.config import free_addresses
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"((?:^(?!```)[^\n]+\n)*)\n?^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+WIDTH = "120"  # of the terminal
 VERDICT = re.compile(r"\b(SAFETY|DEADLOCK|STARVATION|CONCURRENT ENTRY|BOUND|ILLEGAL STEP|VIOLATION)\b")
 
 
@@ -56,7 +57,8 @@ def environment(folder: Path) -> dict[str, str]:
         python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
         python.chmod(0o755)
     source = str(Path(congenial.__file__).parents[1])
-    return {**os.environ, "PYTHONPATH": source, "PATH": f"{tools}:{os.environ['PATH']}", "TMPDIR": str(folder)}
+    path = f"{tools}:{os.environ['PATH']}"
+    return {**os.environ, "PYTHONPATH": source, "PATH": path, "TMPDIR": str(folder), "COLUMNS": WIDTH}
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,10 @@ class Command:
         program, *words = shlex.split(self.text)
         assert program == "congenial"
         out, err = StringIO(), StringIO()
-        with pytest.raises(SystemExit) as end, redirect_stdout(out), redirect_stderr(err):
-            main(words)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("COLUMNS", WIDTH)
+            with pytest.raises(SystemExit) as end, redirect_stdout(out), redirect_stderr(err):
+                main(words)
         self.compare(int(end.value.code or 0), out.getvalue(), err.getvalue(), any_code)
 
     def compare(self, code: int, out: str, err: str, any_code: bool) -> None:
