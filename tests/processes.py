@@ -46,11 +46,11 @@ def interruptible() -> Iterator[None]:
 def end_all() -> None:
     """Kill what the test has started and left running."""
     leaders = {process.pid for process in Watched.started}
-    if leaders:
-        for pid in running():
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                if pid in leaders or os.getsid(pid) in leaders:
-                    os.kill(pid, signal.SIGKILL)
+    ended = {process.pid for process in Watched.started if process.poll() is not None}
+    for pid in running() if leaders else []:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if os.getsid(pid) in leaders and pid not in ended:  # the number of one that has ended may be another's now
+                os.kill(pid, signal.SIGKILL)
     for process in Watched.started:
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
@@ -64,6 +64,7 @@ def end_all() -> None:
 
 
 def running() -> list[int]:
-    """All processes of the machine; where there is no /proc, those that tests have started themselves."""
-    found = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
-    return found or [process.pid for process in Watched.started if process.poll() is None]
+    """All processes of the machine."""
+    if os.path.exists("/proc/self"):
+        return [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+    return [int(word) for word in subprocess.check_output(["ps", "-A", "-o", "pid="]).split()]

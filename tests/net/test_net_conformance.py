@@ -57,7 +57,7 @@ async def conform(algorithm: str, n: int, witness: Path) -> None:
     assert verdict["scenes"][lock]["most"] == K or not several
 
 
-@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("n", [1, 2, pytest.param(5, marks=pytest.mark.deep)])
 @pytest.mark.parametrize("algorithm", [*SOUND, "token-gme+epochs", "srimani-reddy+epochs", "maekawa+epochs"])
 def test_exclusion_holds_and_everyone_gets_in(algorithm: str, n: int, witness: Path) -> None:
     asyncio.run(conform(algorithm, n, witness))

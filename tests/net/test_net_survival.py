@@ -430,6 +430,7 @@ def test_clocks_may_be_set_forward_and_back(monkeypatch: pytest.MonkeyPatch, tmp
 # -- processes that are killed, stopped and cut off ----------------------------------------------------------------
 
 
+@pytest.mark.deep
 def test_chaos(tmp_path: Path) -> None:
     tally = chaos(seconds=20, seed=5, folder=tmp_path)
     assert tally.violations == [], tally

@@ -1,0 +1,46 @@
+"""No process outlives its test, and Ctrl-C reaches the processes of tests wherever the tests run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from time import monotonic, sleep
+
+import pytest
+
+from processes import end_all
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("script", ["sleep 100 & echo $!; sleep 100", "sleep 100 & echo $!"])
+def test_a_process_and_its_children_are_killed(script: str) -> None:
+    process = subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    child = int(process.stdout.readline())
+    assert alive(child)
+    end_all()
+    assert process.returncode is not None
+    until = monotonic() + 20
+    while alive(child):  # it is reaped by another process
+        assert monotonic() < until
+        sleep(0.01)
+
+
+def test_ctrl_c_is_not_ignored_although_it_is_here() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        command = [sys.executable, "-c", "import signal; print(signal.getsignal(signal.SIGINT).__name__)"]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ended.stdout == "default_int_handler\n"
