@@ -119,6 +119,20 @@ def test_the_files_named_in_the_architecture_exist() -> None:
     assert [name for name in sorted(named) if not any([(place / name).is_file() for place in places])] == []
 
 
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_and_names_on_the_page_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    places = (ROOT, ROOT / "src" / "congenial")
+    files = set(re.findall(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|md|toml))`", text))
+    assert [name for name in sorted(files) if not any([(place / name).is_file() for place in places])] == []
+    names = set(re.findall(r"\bcongenial\.([a-zA-Z_]\w*)", text)) - {"toml"}
+    rooms = {path.stem for path in (ROOT / "src" / "congenial").iterdir()}
+    assert [name for name in sorted(names) if name not in rooms and name not in congenial.__all__] == []
+
+
 def test_the_page_on_choosing_says_what_its_figures_show() -> None:
     """The numbers in its table are those of the data beside its figure."""
     text = (DOCS / "choosing.md").read_text(encoding="utf-8")
