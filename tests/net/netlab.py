@@ -166,7 +166,7 @@ class Cable:
 
 @contextlib.asynccontextmanager
 async def cabled_clusters(n: int, seed: int = 0, **settings: Any) -> AsyncIterator[tuple[list[Cluster], list[Cable]]]:
-    """As `clusters`, but whoever calls a member does so through its cable."""
+    """As `clusters`, but every call to a member goes through its cable."""
     listeners = [listener() for _ in range(n)]
     cables = [Cable(made, seed + at) for at, made in enumerate(listeners)]
     nodes = {NAMES[at]: cable.address for at, cable in enumerate(cables)}

@@ -1,4 +1,4 @@
-"""Guarded objects: every operation has one outcome, replicas agree, whoever crashes, is cut off, or comes late."""
+"""Guarded objects: every operation has one outcome, and replicas agree, also when members crash or are late."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from netlab import NAMES, QUICK, cabled_clusters, clusters, crash
 from congenial.kernel import trace as tr
 from congenial.kernel.errors import ConfigError, ContractError
 from congenial.kernel.trace import Event
-from congenial.net import guarded, link, replica
+from congenial.net import link, replica, unclaimed
 from congenial.net.config import ClusterConfig, free_addresses
 from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld
 from congenial.net.guarded import Guard, Guarded, Section
@@ -192,7 +192,7 @@ def test_members_crash_amid_operations(seed: int) -> None:
     run(story())
 
 
-def test_who_is_cut_off_loses_its_section_and_catches_up() -> None:
+def test_a_member_that_is_cut_off_loses_its_section_and_catches_up() -> None:
     async def story() -> None:
         async with cabled_clusters(5) as (members, cables):
             firm = Firm(members)
@@ -248,7 +248,7 @@ def test_cables_are_cut_again_and_again(seed: int) -> None:
 
 
 @pytest.mark.parametrize("remembers", [True, False])
-def test_who_was_started_again_is_refused_and_done_without(remembers: bool, tmp_path: Path) -> None:
+def test_a_restarted_member_is_refused_and_excluded(remembers: bool, tmp_path: Path) -> None:
     async def story() -> None:
         state = str(tmp_path / "{name}") if remembers else ""
         config = ClusterConfig(dict(zip("abc", free_addresses(3), strict=True)), timing=QUICK, state=state)
@@ -290,7 +290,7 @@ def late_name(members: list[Cluster], late: str) -> str:
     return next(f"x{k}" for k in range(99) if names[first_holder(guarded_key(f"x{k}"), len(names))] != late)
 
 
-def test_who_names_it_late_has_missed_nothing() -> None:
+def test_a_member_that_names_it_late_has_missed_nothing() -> None:
     async def story() -> None:
         async with clusters(3) as members:
             name = late_name(members, "c")
@@ -310,7 +310,7 @@ def test_who_names_it_late_has_missed_nothing() -> None:
     run(story())
 
 
-def test_the_first_operation_may_wait_for_who_names_it_late() -> None:
+def test_the_first_operation_may_wait_for_a_member_that_names_it_late() -> None:
     async def story() -> None:
         async with clusters(3) as members:
             first = members[first_holder(guarded_key("ledger"), 3)]
@@ -327,8 +327,8 @@ def test_the_first_operation_may_wait_for_who_names_it_late() -> None:
     run(story())
 
 
-def test_who_names_it_much_too_late_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guarded, "FULL", 50)
+def test_a_member_that_names_it_much_too_late_is_excluded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unclaimed, "FULL", 50)
 
     async def story() -> None:
         async with clusters(3) as members:
@@ -347,7 +347,7 @@ def test_who_names_it_much_too_late_is_done_without(monkeypatch: pytest.MonkeyPa
     run(story())
 
 
-def test_who_is_away_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_member_that_is_away_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link, "FULL", 60)
 
     async def story() -> None:
@@ -434,7 +434,7 @@ def test_fences_grow_beyond_the_entries_of_an_epoch(monkeypatch: pytest.MonkeyPa
     run(story(3))
 
 
-def test_who_is_cancelled_does_not_keep_others_out() -> None:
+def test_a_task_that_is_cancelled_does_not_keep_others_out() -> None:
     async def story() -> None:
         async with cabled_clusters(3) as (members, cables):
             firm = Firm(members)

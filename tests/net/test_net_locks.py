@@ -162,7 +162,7 @@ def test_releasing_twice_is_an_error_that_says_so() -> None:
     run(story())
 
 
-def test_what_does_not_fit_is_refused_at_once() -> None:
+def test_what_does_not_fit_is_refused_immediately() -> None:
     async def story() -> None:
         with pytest.raises(ConfigError, match="did you mean 'maekawa'"):
             join("a", peers={"a": "127.0.0.1:7101"}, algorithm="maekava")
@@ -233,7 +233,7 @@ def test_cancelled_at_any_moment_nothing_is_left_behind() -> None:
     run(story())
 
 
-def test_cancelled_in_the_very_moment_of_being_granted() -> None:
+def test_cancelled_at_the_moment_of_being_granted() -> None:
     async def story() -> None:
         async with clusters(1) as members:
             held = await members[0].mutex("x").acquire()
@@ -248,7 +248,7 @@ def test_cancelled_in_the_very_moment_of_being_granted() -> None:
     run(story())
 
 
-def test_who_times_out_does_not_keep_others_waiting() -> None:
+def test_a_task_that_times_out_does_not_keep_others_waiting() -> None:
     async def story() -> None:
         async with clusters(3) as members:
             held = await members[0].mutex("x").acquire()
@@ -350,7 +350,7 @@ def test_a_newcomer_joins_those_inside_however_long_they_stay() -> None:
 # -- peers that are away -------------------------------------------------------------------------------------------
 
 
-def test_waiting_for_someone_who_is_away_fails_by_name_and_works_again_when_it_returns() -> None:
+def test_waiting_for_a_member_that_is_away_fails_by_name_and_works_again_when_it_returns() -> None:
     async def story() -> None:
         async with cabled_clusters(3, timing=QUICK, algorithm="token-gme") as (members, cables):
             async with members[2].mutex("x"):

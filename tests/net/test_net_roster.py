@@ -1,4 +1,4 @@
-"""Membership: nobody who has forgotten what it held is let in."""
+"""Membership: a member that has forgotten what it held does not get in."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_before_all_have_met_a_peer_may_start_again_but_not_after() -> None:
     assert not roster.open
 
 
-def test_who_is_started_again_before_the_founding_is_waited_for_anew() -> None:
+def test_a_member_that_is_restarted_before_the_founding_is_waited_for_again() -> None:
     roster = Roster(3, 0, 1, rejoins=True)
     for peer, incarnation in ((1, 2), (2, 4)):
         roster.recognise(peer, incarnation)
@@ -113,7 +113,7 @@ def test_a_node_that_is_started_again_is_refused_by_name(caplog: pytest.LogCaptu
     assert "restarted without its state" in caplog.text
 
 
-def test_a_cluster_that_does_not_gather_says_who_is_missing() -> None:
+def test_a_cluster_that_does_not_gather_names_the_missing_members() -> None:
     async def story() -> None:
         ends = [listener() for _ in range(3)]
         config = ClusterConfig({NAMES[at]: address_of(end) for at, end in enumerate(ends)}, timing=QUICK)

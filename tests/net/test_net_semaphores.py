@@ -165,7 +165,7 @@ def test_one_member_cannot_use_two_numbers() -> None:
     run(story())
 
 
-def test_who_comes_later_with_another_number_is_told_at_once() -> None:
+def test_a_member_that_comes_later_with_another_number_gets_an_error() -> None:
     async def story() -> None:
         async with clusters(2) as members:
             async with members[0].semaphore("gpus", 3):
@@ -178,7 +178,7 @@ def test_who_comes_later_with_another_number_is_told_at_once() -> None:
     run(story())
 
 
-def test_those_who_wait_are_told_and_those_inside_have_lost_it() -> None:
+def test_waiting_tasks_get_an_error_and_holders_have_lost_it() -> None:
     async def story() -> None:
         async with clusters(3) as members:
             locks = [members[0].semaphore("gpus", 1), members[1].semaphore("gpus", 2), members[2].semaphore("gpus", 2)]

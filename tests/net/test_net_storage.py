@@ -30,7 +30,7 @@ class Entered(Message):
 
 
 class Counter(Node):
-    """Enters at once, counts its entries durably, and tells everyone. (No exclusion: it shows the driver's side.)"""
+    """Enters immediately, counts its entries durably, tells everyone. (No exclusion: it shows the driver's side.)"""
 
     durable: ClassVar[tuple[str, ...]] = ("count",)
     messages = (Entered,)

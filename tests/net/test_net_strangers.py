@@ -1,4 +1,4 @@
-"""Whoever has no business here is turned away with one line in the log, and nothing changes."""
+"""Strangers are turned away with one line in the log, and nothing changes."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_a_member_that_talks_nonsense_is_cut_off_and_nothing_changes(
     asyncio.run(story())
 
 
-def test_who_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_caller_that_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("congenial.net.connection.HANDSHAKE", 0.2)
 
     async def story() -> None:

@@ -80,7 +80,7 @@ def era(fence: int) -> int:
     return fence >> FENCE_BITS
 
 
-def test_a_holder_that_crashes_is_done_without() -> None:
+def test_a_holder_that_crashes_is_excluded() -> None:
     async def story() -> None:
         async with town(3) as made:
             a, b, c = made.up.values()
@@ -101,7 +101,7 @@ def test_a_holder_that_crashes_is_done_without() -> None:
     run(story())
 
 
-def test_who_is_inside_keeps_it_when_somebody_else_crashes() -> None:
+def test_holders_keep_their_locks_when_another_member_crashes() -> None:
     async def story() -> None:
         async with town(3) as made:
             a, b, _ = made.up.values()
@@ -123,7 +123,7 @@ def test_who_is_inside_keeps_it_when_somebody_else_crashes() -> None:
 
 
 @pytest.mark.parametrize("remembers", [True, False])
-def test_who_was_killed_comes_back(remembers: bool, tmp_path: Path) -> None:
+def test_a_killed_member_comes_back(remembers: bool, tmp_path: Path) -> None:
     async def story() -> None:
         async with town(3, tmp_path if remembers else None) as made:
             last = 0
@@ -191,7 +191,7 @@ def test_if_too_many_have_lost_their_memory_nothing_is_granted() -> None:
     run(story())
 
 
-def test_who_has_forgotten_is_reminded(tmp_path: Path) -> None:
+def test_a_member_that_has_forgotten_is_reminded(tmp_path: Path) -> None:
     """Forgetful for as long as somebody has not told which locks there are, also over restarts; then no more."""
 
     async def story() -> None:
@@ -253,7 +253,7 @@ def test_a_state_directory_of_another_cluster_is_refused(tmp_path: Path) -> None
     run(story())
 
 
-def test_who_has_missed_too_much_has_to_be_restarted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_member_that_has_missed_too_much_has_to_be_restarted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("congenial.net.link.MOST_UNACKNOWLEDGED", 20)
 
     async def story() -> None:

@@ -20,6 +20,7 @@ from congenial.kernel.errors import CongenialError, IllegalStep
 from congenial.kernel.message import Message
 from congenial.kernel.node import IDLE
 from congenial.kernel.shell import ProcessEvent, Received, TimedOut
+from congenial.net.absence import degraded, missing
 from congenial.net.errors import ClusterDegraded, LockTimeout, ProtocolError
 from congenial.net.held import Held
 from congenial.net.logs import log
@@ -164,8 +165,8 @@ class Entrance(ABC):
         if future.done():
             return
         membership = self.membership
-        if membership.rejoins and membership.roster.open and membership.trouble():
-            future.set_exception(membership.degraded(self.name))
+        if membership.rejoins and membership.roster.open and missing(membership):
+            future.set_exception(degraded(membership, self.name))
         else:
             future.set_exception(LockTimeout(f"lock {self.name!r} could not be acquired within {timeout:g} s"))
 

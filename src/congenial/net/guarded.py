@@ -14,7 +14,7 @@ A guarded object is a door (`congenial.net.door`) with another node behind it (`
 crashes are for good, and so they are here. A member that was only away has missed nothing: links keep what it is to be
 sent. The others give a member up for good if
 - it was restarted, with memory or without: its replica is gone, and so is what it was sent;
-- it is away and `FULL` messages behind: it is `Barred`, and learns that when it is back;
+- it is away and its link is full: it is `Barred`, and learns that when it is back;
 - it has said that it is `Gone`.
 """
 
@@ -25,8 +25,6 @@ from copy import deepcopy
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, cast
 
-import msgspec
-
 from congenial.kernel.effects import Answer, Effect, Eject, Execute
 from congenial.kernel.errors import ConfigError, CongenialError, ContractError
 from congenial.kernel.message import Message
@@ -35,11 +33,11 @@ from congenial.kernel.trace import ANSWER, EJECT, ENTER, EXECUTE, EXIT, ISSUE, R
 from congenial.net.codec import Vocabulary
 from congenial.net.door import Door
 from congenial.net.entrance import Tally, Want
-from congenial.net.errors import ClusterDegraded, LockLost, NotHeld, ProtocolError
+from congenial.net.errors import ClusterDegraded, LockLost, NotHeld
 from congenial.net.held import Held
-from congenial.net.link import FULL
 from congenial.net.membership import Membership
 from congenial.net.numbering import Numbering
+from congenial.net.operations import as_plain
 from congenial.net.replica import Barred, GivenUp, Gone, Machine, Raised, Replica, Replicated
 from congenial.net.roster import ORIGINAL
 from congenial.net.seat import Seat
@@ -48,7 +46,6 @@ from congenial.problems.weak import WEAK
 if TYPE_CHECKING:
     from congenial.net.locks import Lock
 
-LONGEST_OPERATION: Final = 4096  # bytes
 PAUSE = 0.01  # seconds, before looking again whether a link has drained
 IN_DOUBT: Final = "the operation under way may be executed or not"
 
@@ -278,63 +275,6 @@ class Guard(Door):
         return {**super().status(), "operations": self.executed, "trouble": trouble}
 
 
-class Unclaimed:
-    """Messages for replicas that the program here has not named yet. They wait. When they are too many, the replica is
-    gone before it has begun."""
-
-    def __init__(self, membership: Membership, vocabulary: Vocabulary) -> None:
-        self.membership = membership
-        self.vocabulary = vocabulary
-        self.messages: dict[str, list[tuple[int, Message]]] = {}
-        self.too_late: set[str] = set()
-
-    def add(self, key: str, peer: int, message: Message) -> None:
-        if self.membership.roster.past != ORIGINAL or key in self.too_late:
-            return
-        waiting = self.messages.setdefault(key, [])
-        waiting.append((peer, message))
-        if len(waiting) >= FULL:
-            del self.messages[key]
-            self.too_late.add(key)
-            send_gone(self.membership, self.vocabulary, key)
-
-    def claim(self, guard: Guard) -> None:
-        """Deliver to a replica that has been named what waits for it."""
-        if guard.key in self.too_late:
-            guard.fail(
-                ConfigError(f"{guard.name!r} was named too late here: name it at every member when it has joined")
-            )
-        for peer, message in self.messages.pop(guard.key, []):
-            try:
-                guard.receive(peer, message)
-            except ProtocolError as error:
-                guard.fail(error)
-
-
 def send_gone(membership: Membership, vocabulary: Vocabulary, key: str) -> None:
     for link in membership.links:
         link.send(key, vocabulary.encode(Gone()))
-
-
-def as_plain(operation: Any) -> Any:
-    """An operation as it arrives everywhere; `ContractError` if it cannot travel."""
-    plain = _plain(operation)
-    try:
-        size = len(msgspec.msgpack.encode(plain))
-    except OverflowError:  # large numbers travel in another form
-        size = len(repr(plain))
-    except UnicodeEncodeError as error:
-        raise ContractError(f"an operation holds a string that cannot be sent: {error}") from None
-    if size > LONGEST_OPERATION:
-        raise ContractError(f"an operation of {size} bytes is too long; {LONGEST_OPERATION} are allowed")
-    return plain
-
-
-def _plain(value: Any) -> Any:
-    if value is None or type(value) in (bool, int, str, float):
-        return value
-    if isinstance(value, (tuple, list)):
-        return tuple([_plain(member) for member in value])
-    raise ContractError(
-        f"an operation holds a {type(value).__name__}: it is made of numbers, strings, None, and tuples of such"
-    )

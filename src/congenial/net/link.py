@@ -74,7 +74,7 @@ class Link:
         self.acked = 0
         self.unacknowledged: deque[bytes] = deque()  # the frames of acked+1..sent
         self.received = 0
-        self.told = 0  # of `received`, what the peer knows
+        self.ack_sent = 0  # of `received`, what the peer has been told
         self.gap = False  # messages were dropped that this life of the peer has not received
 
     @property
@@ -104,7 +104,7 @@ class Link:
             self.unacknowledged.clear()
             self.acked = self.sent
         self._write(frame)
-        self.told = self.received
+        self.ack_sent = self.received
 
     def post(self, frame: Frame) -> None:
         """Send a frame that does no harm if it gets lost."""
@@ -138,7 +138,7 @@ class Link:
                 raise ProtocolError(f"message {frame.number} came where {self.received + 1} was due")
             self.receiver.on_frame(self, frame)
             self.received += 1
-            if self.received - self.told >= ACK_EVERY:
+            if self.received - self.ack_sent >= ACK_EVERY:
                 self.acknowledge()
         elif type(frame) is Ack:
             self._on_ack(frame.received)
@@ -146,7 +146,7 @@ class Link:
             self.receiver.on_frame(self, frame)
 
     def acknowledge(self) -> None:
-        self.told = self.received
+        self.ack_sent = self.received
         self.post(Ack(self.received))
 
     def _on_ack(self, received: int) -> None:
@@ -170,7 +170,7 @@ class Link:
         self.connections += 1
         self.resent += len(self.unacknowledged)
         self.outgoing = []
-        self.told = self.received
+        self.ack_sent = self.received
         for frame in self.unacknowledged:
             self._write(frame)
 

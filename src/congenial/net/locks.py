@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar, Unpack
 
 from congenial.kernel.errors import ConfigError
+from congenial.net.absence import not_open
 from congenial.net.config import ClusterConfig, ClusterFields, config_of
 from congenial.net.door import ALONE_WANT, Door
 from congenial.net.entrance import Entrance, Want
@@ -198,7 +199,7 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         try:
             await asyncio.wait_for(membership.opened.wait(), self.config.timing.gather if timeout is None else timeout)
         except TimeoutError:
-            raise membership.absence() from None
+            raise not_open(membership) from None
 
     def guarded(self, name: str, machine: Machine, *, timeout: float | None = None) -> Guarded:
         """A replicated object, whose operations are issued under a lock (`congenial.net.guarded`).

@@ -18,7 +18,8 @@ from congenial.kernel.errors import ConfigError
 from congenial.net.config import ClusterConfig
 from congenial.net.connection import Connection
 from congenial.net.dialer import Dialer
-from congenial.net.errors import ClusterDegraded, ProtocolError
+from congenial.net.errors import ProtocolError
+from congenial.net.greeting import Greeting
 from congenial.net.link import Link
 from congenial.net.logs import log
 from congenial.net.roster import FENCE_BITS, FORGETFUL, ORIGINAL, RECOVERED, Roster, new_incarnation
@@ -74,8 +75,7 @@ class Membership:
         self.turn = turn
         self.storage: Storage = turn.storage
         self.decode_frame = dialect.decode_frame
-        self.schema = dialect.schema
-        self.algorithm = algorithm
+        self.greeting = Greeting(name, config, dialect.schema, algorithm)
         self.rejoins = rejoins  # a restarted member may rejoin
         self.listener: Listener | None = None
         self.handlers: dict[type[Frame], Handler] = {View: self._on_view, Bye: self._on_bye}
@@ -183,7 +183,7 @@ class Membership:
 
     def _look_at_links(self, now: float, beat: bool) -> None:
         for link in self.links:
-            if link.connection is not None and (beat or link.told < link.received):
+            if link.connection is not None and (beat or link.ack_sent < link.received):
                 link.acknowledge()
             if link.heard:
                 link.heard = False
@@ -202,14 +202,15 @@ class Membership:
 
     def hello(self, link: Link) -> Hello:
         known = self.roster.incarnations
-        return Hello(
-            self.config.cluster, self.name, link.name, self.members, self.schema,
-            known[self.me], known[link.peer], link.received, self.roster.founded if self.rejoins else (),
-        )  # fmt: skip
+        founded = self.roster.founded if self.rejoins else ()
+        return self.greeting.hello(link, known[self.me], known[link.peer], founded)
 
     def recognise(self, hello: Hello, certified: tuple[str, ...] | None, link: Link | None) -> Link:
         """The link that a connection belongs to, from its first frame; `ProtocolError` if it must not connect."""
-        self._check_hello(hello, certified, link)
+        strangers = len([connection for connection in self.connections if not connection.greeted])
+        if link is None and strangers > MOST_STRANGERS:
+            raise ProtocolError("too many connections at once")
+        self.greeting.check(hello, certified, link)
         peer = self.members.index(hello.sender)
         link = self.link_to[peer]
         assert link is not None
@@ -230,25 +231,6 @@ class Membership:
             raise ProtocolError(f"{hello.sender!r} was away for so long that it has missed too much: restart it")
         link.refusal = ""
         return link
-
-    def _check_hello(self, hello: Hello, certified: tuple[str, ...] | None, link: Link | None) -> None:
-        strangers = len([connection for connection in self.connections if not connection.greeted])
-        if link is None and strangers > MOST_STRANGERS:
-            raise ProtocolError("too many connections at once")
-        if hello.cluster != self.config.cluster:
-            raise ProtocolError(f"belongs to cluster {hello.cluster!r}; this is {self.config.cluster!r}")
-        if hello.receiver != self.name:
-            raise ProtocolError(f"looks for node {hello.receiver!r}; this is {self.name!r}")
-        if hello.members != self.members:
-            raise ProtocolError(f"has members {', '.join(hello.members)}; this cluster has {', '.join(self.members)}")
-        if hello.sender not in self.members or (link is None and hello.sender >= self.name):
-            raise ProtocolError(f"{hello.sender!r} must not call {self.name!r}")
-        if link is not None and hello.sender != link.name:
-            raise ProtocolError(f"is {hello.sender!r}, where {link.name!r} was called")
-        if certified is not None and hello.sender not in certified:
-            raise ProtocolError(f"calls itself {hello.sender!r}, but its certificate is for {', '.join(certified)}")
-        if hello.schema != self.schema:
-            raise ProtocolError(f"does not run {self.algorithm}, or runs another version of it")
 
     def on_connected(self, link: Link) -> None:
         log(logging.DEBUG, "link.up", node=self.name, peer=link.name, resent=len(link.unacknowledged))
@@ -385,36 +367,3 @@ class Membership:
     def _goes_on_without(self, link: Link) -> bool:
         """Whether work goes on although the peer is away; it is then sent little."""
         return link.away and self.rejoins
-
-    # -- trouble ---------------------------------------------------------------------------------------
-
-    def trouble(self) -> list[Link]:
-        """The peers that locks may not be acquired without, and that are missing; none if all is well enough."""
-        if not self.roster.open:
-            absent = self.roster.absent()
-            return [link for link in self.links if link.peer in absent]
-        away = [link for link in self.links if link.away]
-        return [] if self.rejoins and 2 * (self.n - len(away)) > self.n else away
-
-    def hopeless_since(self, now: float) -> float | None:
-        """Since when waiting may be waiting for ever. Where a majority is enough, waiting tasks are served when it is
-        back; so only tasks that have set a timeout are told, when it is over."""
-        if self.roster.open and self.rejoins:
-            return None
-        if not self.trouble():
-            return None
-        if self.roster.open:
-            return min([link.changed_at for link in self.links if link.away], default=now)
-        return self.started_at + self.timing.gather - self.timing.suspect_after
-
-    def degraded(self, lock: str) -> ClusterDegraded:
-        away = self.trouble()
-        reasons = "; ".join([f"{link.name!r} is away{f' ({link.refusal})' if link.refusal else ''}" for link in away])
-        return ClusterDegraded(f"lock {lock!r} cannot be acquired now: {reasons}", tuple([link.name for link in away]))
-
-    def absence(self) -> ClusterDegraded:
-        """Why the cluster is not open yet."""
-        absent = tuple([self.members[peer] for peer in self.roster.absent()])
-        reasons = [f"{link.name}: {link.refusal}" for link in self.links if link.name in absent and link.refusal]
-        why = f" ({'; '.join(reasons)})" if reasons else ""
-        return ClusterDegraded(f"{self.name!r} still waits for {', '.join(absent)}{why}", absent)

@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from congenial.kernel.errors import ConfigError, CongenialError
+from congenial.kernel.errors import ConfigError, CongenialError, IllegalStep
 from congenial.net.config import ClusterConfig
 from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld, ProtocolError
 from congenial.net.held import Held, Losable, WithBody, innermost
@@ -31,7 +31,16 @@ from congenial.net.locks import Cluster, LockForms
 LONGEST_LINE = 1 << 20
 ERRORS: dict[str, type[CongenialError]] = {
     kind.__name__: kind
-    for kind in (LockTimeout, ClusterDegraded, NotHeld, LockLost, ProtocolError, ConfigError, CongenialError)
+    for kind in (
+        LockTimeout,
+        ClusterDegraded,
+        NotHeld,
+        LockLost,
+        ProtocolError,
+        ConfigError,
+        IllegalStep,
+        CongenialError,
+    )
 }
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from congenial.kernel.errors import ConfigError
+from congenial.net.absence import degraded, hopeless_since
 from congenial.net.codec import Vocabulary
 from congenial.net.door import Door
 from congenial.net.entrance import Entrance, Tally
 from congenial.net.errors import ProtocolError
-from congenial.net.guarded import Guard, Unclaimed
+from congenial.net.guarded import Guard
 from congenial.net.hall import Hall, disagreement
 from congenial.net.link import Link
 from congenial.net.membership import Membership
@@ -21,6 +22,7 @@ from congenial.net.names import LONGEST_KEY, is_guarded, shown
 from congenial.net.numbering import Numbering
 from congenial.net.reminders import Reminders
 from congenial.net.replica import Machine
+from congenial.net.unclaimed import Unclaimed
 from congenial.net.wire import Data, Known, Nudge, Remind, SeatData, Seats
 from congenial.systems.system import System
 
@@ -214,12 +216,12 @@ class LockTable:
     def _fail_hopeless(self, now: float) -> None:
         """Tell tasks that wait for a peer that is away, once that has lasted a while: it may be for ever."""
         patience = self.membership.timing.suspect_after
-        since = self.membership.hopeless_since(now)
+        since = hopeless_since(self.membership, now)
         if since is not None and now - since >= patience:
             for entrance in self.entrances():
                 for waiter in entrance.queue:
                     if now - waiter.since >= patience and not waiter.future.done():
-                        waiter.future.set_exception(self.membership.degraded(entrance.name))
+                        waiter.future.set_exception(degraded(self.membership, entrance.name))
 
 
 def _check_key(key: str) -> None:

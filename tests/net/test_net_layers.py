@@ -1,0 +1,59 @@
+"""The network's layers: every module imports only from modules below it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import congenial.net
+
+FOLDER = Path(congenial.net.__file__).parent
+LAYERS = (  # from the bottom
+    {"errors", "logs", "names", "storage", "config", "certs", "operations"},
+    {"wire", "turn", "numbering"},
+    {"codec"},
+    {"link"},
+    {"connection", "greeting"},
+    {"dialer", "roster"},
+    {"membership"},
+    {"seat", "absence", "held"},
+    {"entrance"},
+    {"door", "hall", "replica"},
+    {"guarded", "reminders"},
+    {"unclaimed"},
+    {"table"},
+    {"host"},
+    {"metrics"},
+    {"locks"},
+    {"blocking", "service"},
+)
+
+
+def imported(path: Path) -> set[str]:
+    """The modules of this room that a module imports, except for types alone."""
+    found: set[str] = set()
+    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, ast.If) and ast.unparse(part.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(part, ast.ImportFrom) and part.module == "congenial.net":
+            found |= {name.name for name in part.names}
+        elif isinstance(part, ast.ImportFrom) and (part.module or "").startswith("congenial.net."):
+            found.add((part.module or "").rpartition(".")[2])
+        waiting += ast.iter_child_nodes(part)
+    return found
+
+
+def test_every_module_has_a_layer() -> None:
+    assert {path.stem for path in FOLDER.glob("*.py")} - {"__init__"} == set().union(*LAYERS)
+
+
+@pytest.mark.parametrize("height", range(len(LAYERS)))
+def test_a_layer_knows_only_those_below(height: int) -> None:
+    below = set().union(*LAYERS[:height])
+    for module in sorted(LAYERS[height]):
+        beside = LAYERS[height] if height == 0 else set()
+        assert imported(FOLDER / f"{module}.py") <= below | beside, module
