@@ -32,13 +32,11 @@ LAYERS = (  # from the bottom
 
 
 def imported(path: Path) -> set[str]:
-    """The modules of this room that a module imports, except for types alone."""
+    """The modules of this room that a module imports."""
     found: set[str] = set()
     waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, ast.If) and ast.unparse(part.test) == "TYPE_CHECKING":
-            continue
         if isinstance(part, ast.ImportFrom) and part.module == "congenial.net":
             found |= {name.name for name in part.names}
         elif isinstance(part, ast.ImportFrom) and (part.module or "").startswith("congenial.net."):

@@ -123,7 +123,7 @@ class Door(Entrance):
         return held
 
     def _new_held(self, want: Want) -> Held:
-        return Held(self, want, self.fence)
+        return Held(self, want.label, self.fence)
 
     def _admit_waiters(self) -> None:
         """Let in tasks for which the process has entered: one, or all that share."""

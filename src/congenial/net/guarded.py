@@ -23,7 +23,7 @@ from __future__ import annotations
 import asyncio
 from copy import deepcopy
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from congenial.kernel.effects import Answer, Effect, Eject, Execute
 from congenial.kernel.errors import ConfigError, CongenialError, ContractError
@@ -31,7 +31,7 @@ from congenial.kernel.message import Message
 from congenial.kernel.shell import Issued
 from congenial.kernel.trace import ANSWER, EJECT, ENTER, EXECUTE, EXIT, ISSUE, REQUEST, Event
 from congenial.net.codec import Vocabulary
-from congenial.net.door import Door
+from congenial.net.door import ALONE_WANT, Door
 from congenial.net.entrance import Tally, Want
 from congenial.net.errors import ClusterDegraded, LockLost, NotHeld
 from congenial.net.held import Held
@@ -42,9 +42,6 @@ from congenial.net.replica import Barred, GivenUp, Gone, Machine, Raised, Replic
 from congenial.net.roster import ORIGINAL
 from congenial.net.seat import Seat
 from congenial.problems.weak import WEAK
-
-if TYPE_CHECKING:
-    from congenial.net.locks import Lock
 
 PAUSE = 0.01  # seconds, before looking again whether a link has drained
 IN_DOUBT: Final = "the operation under way may be executed or not"
@@ -67,10 +64,10 @@ class Section(Held):
 class Guarded:
     """An object, ready to be worked on: `async with`, or `acquire` and `Section.release`. Tasks may share it."""
 
-    def __init__(self, guard: Guard, lock: Lock) -> None:
-        self.name = lock.name
+    def __init__(self, guard: Guard, timeout: float | None) -> None:
+        self.name = guard.name
         self._guard = guard
-        self._lock = lock
+        self._timeout = timeout
         self._sections: list[tuple[asyncio.Task[Any] | None, Section]] = []
 
     @property
@@ -79,7 +76,8 @@ class Guarded:
         return cast(Replica, self._guard.node.replica).machine
 
     async def acquire(self) -> Section:
-        return cast(Section, await self._lock.acquire())
+        """Enter, or raise `LockTimeout` when the timeout is over."""
+        return cast(Section, await self._guard.acquire(ALONE_WANT, self._timeout))
 
     async def __aenter__(self) -> Section:
         section = await self.acquire()
@@ -145,7 +143,7 @@ class Guard(Door):
         return any([link.full and not link.away for link in self.membership.links])
 
     def _new_held(self, want: Want) -> Held:
-        return Section(self, want, self.fence)
+        return Section(self, want.label, self.fence)
 
     def _settle(self, result: object, error: CongenialError | None = None) -> None:
         """Tell the task that waits for the operation under way."""

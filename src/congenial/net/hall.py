@@ -97,7 +97,7 @@ class Hall(Entrance):
             self.pump()
 
     def _admit(self, want: Want, seat: Seat, fence: int) -> Held:
-        held = Held(self, want, fence)
+        held = Held(self, want.label, fence)
         self.inside[held] = seat
         self.entries += 1
         return held

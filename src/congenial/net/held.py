@@ -8,14 +8,11 @@ an `async with` is interrupted at its next await, as `asyncio.timeout` does it, 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Generator
+from typing import Any, Protocol
 
 from congenial.net.errors import LockLost, NotHeld
 from congenial.net.logs import logger
-
-if TYPE_CHECKING:
-    from congenial.net.entrance import Entrance, Want
 
 
 class Losable:
@@ -101,6 +98,17 @@ class Loss:
         return f"<lost: {self.why}>" if self else "<not lost>"
 
 
+class Keeper(Protocol):
+    """Knows which locks are held; what a `Held` calls in the layer above."""
+
+    name: str
+
+    @property
+    def inside(self) -> Collection[Held]: ...
+
+    def release(self, held: Held) -> None: ...
+
+
 class Held(Losable):
     """A lock held by a task: its `name`, its `group` (None for an exclusive lock) and its `fence`.
 
@@ -122,10 +130,10 @@ class Held(Losable):
 
     __slots__ = ("_door", "fence", "group")
 
-    def __init__(self, door: Entrance, want: Want, fence: int) -> None:
+    def __init__(self, door: Keeper, group: str | None, fence: int) -> None:
         super().__init__(door.name)
         self._door = door
-        self.group = want.label
+        self.group = group
         self.fence = fence
 
     @property

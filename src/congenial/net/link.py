@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -22,9 +22,6 @@ from congenial.net.errors import ProtocolError
 from congenial.net.turn import Turn
 from congenial.net.wire import Ack, Data, Frame, SeatData, encode_frame
 from congenial.parts.detectors import Patience
-
-if TYPE_CHECKING:
-    from congenial.net.connection import Connection
 
 FULL = 10_000  # unacknowledged messages, above which no new work is begun
 ACK_EVERY = 64  # messages received, or with the next tick
@@ -45,6 +42,14 @@ class Receiver(Protocol):
         """There is more room in the link."""
 
 
+class Pipe(Protocol):
+    """A connection, as far as a link needs it."""
+
+    def write(self, raw: bytes) -> None: ...
+
+    def abort(self) -> None: ...
+
+
 class Link:
     """This end of the channel to `peer`, across any number of connections."""
 
@@ -55,7 +60,7 @@ class Link:
         self.turn = turn
         self.peer = peer
         self.name = name
-        self.connection: Connection | None = None
+        self.connection: Pipe | None = None
         self.outgoing: list[bytes] = []  # written at the end of the turn
         self.refusal = ""  # why the peer and we do not talk
         self.heard = False  # it has given a sign of life since the last tick
@@ -159,7 +164,7 @@ class Link:
 
     # -- connections -----------------------------------------------------------------------------------
 
-    def attach(self, connection: Connection, received: int) -> None:
+    def attach(self, connection: Pipe, received: int) -> None:
         """Use a connection from now on, and send again what the peer, which has `received` messages, has missed."""
         if received > self.sent:
             raise ProtocolError(f"claims {received} messages, but only {self.sent} were sent")
@@ -174,7 +179,7 @@ class Link:
         for frame in self.unacknowledged:
             self._write(frame)
 
-    def detach(self, connection: Connection) -> None:
+    def detach(self, connection: Pipe) -> None:
         if self.connection is connection:
             self.connection = None
             self.outgoing = []

@@ -207,8 +207,7 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         Every member must name it, as soon as it has joined, with an object of the same class in the same state. Its
         replica begins as a copy of that. Naming it again gives the same replica. `timeout` is for entering.
         """
-        guard = self._host.locks.guard(guarded_key(name), name, machine)
-        return Guarded(guard, Lock(name, guard, ALONE_WANT, timeout))
+        return Guarded(self._host.locks.guard(guarded_key(name), name, machine), timeout)
 
     def status(self) -> dict[str, Any]:
         """This process's links, locks, holders and queues, as plain data."""

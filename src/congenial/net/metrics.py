@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from congenial.kernel.errors import ConfigError
 from congenial.net.entrance import BUCKETS
-
-if TYPE_CHECKING:
-    from congenial.net.host import Host
+from congenial.net.host import Host
 
 
 def serve_metrics(host: Host, port: int) -> Callable[[], None]:
