@@ -31,6 +31,10 @@ class Rules:
     victim: int = -1  # the only process that faults may strike; -1: any
     operations: int = 0  # that may be issued in each stay
 
+    def menus_for(self, n: int) -> list[list[Groups]]:
+        """What each of n processes may ask for."""
+        return self.menus if self.menus is not None else [[(0,)]] * n
+
     @property
     def timers_wait(self) -> bool:
         return self.patient or self.quiet

@@ -74,8 +74,7 @@ def check_tasks(
 
 def split(rules: Rules, n: int) -> list[Rules]:
     """The rules of each task: what is asked for, request by request, and which process the one fault strikes."""
-    menus = rules.menus or [[(0,)]] * n
-    sequences = [list(product(menu, repeat=rules.requests)) for menu in menus]
+    sequences = [list(product(menu, repeat=rules.requests)) for menu in rules.menus_for(n)]
     count = 1
     for choices in sequences:
         count *= len(choices)

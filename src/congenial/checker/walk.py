@@ -35,9 +35,7 @@ class Walk:
         self.most_steps = most_steps
         n = stepper.system.n
         self.n = n
-        menus = rules.menus
-        assert menus is not None
-        self.menus = menus
+        self.menus = rules.menus_for(n)
         self.timers_wait = rules.timers_wait
         self.left = [rules.requests] * n
         self.operations = [0] * n  # that each may still issue in its stay

@@ -78,7 +78,7 @@ class World:
         self.fifo = rules.fifo
         self.operations = rules.operations
         self.count_hops = rules.count_hops
-        self.menus: list[list[Groups]] = rules.menus if rules.menus is not None else [[(0,)]] * n
+        self.menus = rules.menus_for(n)
         self.detects = system.algorithm.on_suspect is not Node.on_suspect
         # processes' states
         self.states: list[ProcessState] = []
