@@ -16,7 +16,7 @@ COMPILED_TESTS := $(addprefix tests/,kernel parts paper traces conformance group
 PYTHON_TESTS ?=
 unexport PYTHONPATH
 
-.PHONY: help demo test test-deep test-pythons test-python lint test-compiled test-interpreted bench soak chaos clean
+.PHONY: help demo test test-deep test-pythons test-python lint test-compiled test-interpreted bench soak chaos mutants clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -65,8 +65,12 @@ SECONDS ?= 300
 chaos: $(VENV)/built  ## five nodes that are killed, stopped, cut off and slowed down: make chaos SECONDS=600 SEED=7
 	$(BIN)/python tests/net/chaos.py --seconds $(SECONDS) --seed $(or $(SEED),1)
 
+JOBS ?= 1
+mutants: $(VENV)/built  ## change the algorithms, one change at a time; checks must notice: make mutants JOBS=2 FILE=maekawa
+	$(BIN)/python tests/mutation/run.py --jobs $(JOBS) $(addprefix --file ,$(FILE))
+
 clean:  ## remove everything that make has made
-	rm -rf .venv .venv-* build src/*.egg-info
+	rm -rf .venv .venv-* .mutants build src/*.egg-info
 
 # -- set-up ----------------------------------------------------------------------------------------------
 

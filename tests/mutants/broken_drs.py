@@ -34,7 +34,7 @@ class AnyGroupIsWelcome(DrsGme):
 
 @killed("deadlock", nodes=3, requests=2)
 class CaptainsToComeForgotten(DrsGme):
-    """Who passes the token on does not put the captains to come into its request set."""
+    """A process that passes the token on does not add the next captains to its request set."""
 
     def _future_captains(self) -> list[int]:
         return []
@@ -42,7 +42,7 @@ class CaptainsToComeForgotten(DrsGme):
 
 @killed("deadlock", nodes=3, requests=1)
 class NotedInSilence(DrsGme):
-    """Who waits does not send its request to one that was not in its request set, and asks."""
+    """A waiting process does not send its request to a process that asks and was not in its request set."""
 
     def _note(self, src: int, number: int, groups: Groups, out: Out) -> None:
         self.peers.add(src)
@@ -86,7 +86,7 @@ class EveryTokenCounts(DrsGmeFaults):
 
 @killed("deadlock", nodes=2, requests=2, groups=2, losses=1)
 class FollowersAreNotAsked(DrsGmeFaults):
-    """A captain waits for its followers without a time-out."""
+    """A captain waits for its followers without a timeout."""
 
     def on_timer(self, timer: int, out: Out) -> None:
         if timer != T2:
@@ -120,7 +120,7 @@ class OldRequestsCount(DrsGmeFaults):
 
 @killed("illegal step", nodes=2, requests=1, wants="0|1;0|1")
 class ServedEntriesStay(DrsGmeExtended):
-    """Who is served with one entry stays in the others."""
+    """A process that is served through one of its entries stays in the others."""
 
     def _drop(self, processes: set[int]) -> None:
         self.queue = self.queue[1:]
@@ -137,7 +137,7 @@ class FirstOfItsGroups(DrsGmeExtended):
 
 @killed("deadlock", nodes=3, requests=2, wants="0;0|1;1")
 class CaptainsToComeForgottenHere(DrsGmeExtended):
-    """Who passes the token on does not put the captains to come into its request set."""
+    """A process that passes the token on does not add the next captains to its request set."""
 
     def _future_captains(self) -> list[int]:
         return []

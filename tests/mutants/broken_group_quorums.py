@@ -81,7 +81,7 @@ class FirstMemberLeftOut(MaekawaS):
 
 @killed("deadlock", nodes=2, requests=1, groups=2)
 class QueueOnlyServedOnce(MaekawaS):
-    """Who is released does not look at its queue."""
+    """A member that is released does not look at its queue."""
 
     def _on_release(self, src: int, fence: int, out: Out) -> None:
         queue = self.queue
@@ -115,7 +115,7 @@ class CoterieMisses(Toyomura):
 
 @killed("deadlock", nodes=3, requests=1, wants="0;1;2")
 class InquiriesIgnored(Toyomura):
-    """Who is asked for a lock keeps it."""
+    """A process that is asked to give a lock back keeps it."""
 
     def _on_inquire(self, member: int, out: Out) -> None:
         pass
@@ -123,7 +123,7 @@ class InquiriesIgnored(Toyomura):
 
 @killed("illegal step", nodes=3, requests=1, groups=2)
 class GivenBackAndKept(Toyomura):
-    """Who gives a lock back still counts it as its own."""
+    """A process that gives a lock back still counts it as its own."""
 
     def _give_back(self, out: Out) -> None:
         for member in self.inquiries:

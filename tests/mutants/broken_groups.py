@@ -65,7 +65,7 @@ class OwesNothing(RA1):
 
 @killed("safety", nodes=3, requests=1, wants="0;0;1")
 class FollowersNotAwaited(RA2):
-    """Who wants another group does not wait for the followers that replies name."""
+    """A process that wants another group does not wait for the followers that replies name."""
 
     def _await(self, follower: int, number: int) -> None:
         pass
@@ -82,7 +82,7 @@ class FollowerLeavesQuietly(RA2):
 
 @killed("safety", nodes=2, requests=1, groups=2)
 class InvitesAnybody(RA2):
-    """A leader invites all who wait, whatever their group."""
+    """A leader invites all waiting processes, whatever their group."""
 
     def _on_request(self, src: int, number: int, group: int, out: Out) -> None:
         super()._on_request(src, number, self.group if self.leading else group, out)
@@ -98,7 +98,7 @@ class ReleaseIsNoReply(RA2):
 
 @killed("concurrent entry", nodes=2, requests=1, groups=2)
 class InvitationsLost(RA2):
-    """A leader does not invite who asks for its group, but answers when it leaves."""
+    """A leader does not invite a process that asks for its group, but answers when it leaves."""
 
     def _invite(self, process: int, out: Out) -> None:
         self.deferred[process] = True
@@ -134,7 +134,7 @@ class ReleasesNotCounted(TokenGME):
 
 @killed("safety", nodes=2, requests=1, groups=2)
 class AnyGroupAdmitted(TokenGME):
-    """The primary token's holder admits whoever asks to its session."""
+    """The primary token's holder admits every process that asks to its session."""
 
     def _admits(self, process: int) -> bool:
         return self.group != NO_GROUP
@@ -142,7 +142,7 @@ class AnyGroupAdmitted(TokenGME):
 
 @killed("deadlock", nodes=2, requests=2, groups=2)
 class NeverGivenBack(TokenGME):
-    """Who knows of a conflict when it leaves keeps its secondary token."""
+    """A process that knows of a conflict when it leaves keeps its secondary token."""
 
     def _knows_conflict(self) -> bool:
         return False
@@ -196,7 +196,7 @@ class WrongGroupInToken(TokenGMEFifo):
 
 @killed("safety", nodes=2, requests=2, wants="0|1;0,1")
 class FirstTypeTaken(TokenGMETypes):
-    """Who holds a token of one of its types enters for the first of them."""
+    """A process that holds a token of one of its types enters for the first of them."""
 
     def enter(self, out: Out, fence: int = 0, group: int = 0) -> None:
         super().enter(out, fence, self.wanted[self.me][0] if self.wanted[self.me] else group)

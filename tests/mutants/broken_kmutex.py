@@ -74,7 +74,7 @@ class RepliesToTooMany(RaymondK):
 
 @killed("safety", nodes=3, requests=1)
 class TokenCopied(SrimaniReddy):
-    """Who sends a spare token away keeps it, too."""
+    """A process that sends a spare token away also keeps it."""
 
     def _on_request(self, src: int, number: int, out: Out) -> None:
         before = self.spare
@@ -84,7 +84,7 @@ class TokenCopied(SrimaniReddy):
 
 @killed("deadlock", nodes=3, requests=1)
 class RequestsForgotten(SrimaniReddy):
-    """Who leaves keeps its token, whoever waits."""
+    """A process that leaves keeps its token, even if others wait."""
 
     def release(self, out: Out) -> None:
         self.leave()
@@ -93,7 +93,7 @@ class RequestsForgotten(SrimaniReddy):
 
 @killed("deadlock", nodes=3, requests=1, options={"k": "1"})
 class OnlyTheQueueIsServed(SrimaniReddy):
-    """Who leaves looks at the token's queue only, and adds nobody to it."""
+    """A process that leaves looks only at the token's queue, and adds nobody to it."""
 
     def _send_on(self, queue: list[int], out: Out) -> None:
         if queue:
@@ -104,7 +104,7 @@ class OnlyTheQueueIsServed(SrimaniReddy):
 
 @killed("deadlock", nodes=2, requests=2, options={"k": "1"})
 class NotToTheSameTwice(SrimaniReddy):
-    """Who has been served once counts as served for ever."""
+    """A process that was served once counts as served for ever."""
 
     def _is_outstanding(self, process: int) -> bool:
         return super()._is_outstanding(process) and self.served[process] == 0
@@ -124,7 +124,7 @@ class SecondTokenLost(SrimaniReddy):
 
 @killed("concurrent entry", nodes=3, requests=1)
 class OneQuorumOnly(Kakugawa):
-    """Who has lost in one quorum does not look for another."""
+    """A process that has lost in one quorum does not try another."""
 
     def _look_elsewhere(self, out: Out) -> None:
         pass

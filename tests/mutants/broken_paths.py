@@ -78,7 +78,7 @@ class PathTokenKept(NaimiTrehel):
 
 @killed("illegal step", nodes=2, requests=1)
 class RootStays(NaimiTrehel):
-    """Who asks does not become the root."""
+    """A process that asks does not become the root."""
 
     def _ask(self, out: Out) -> None:
         father = self.father
@@ -88,7 +88,7 @@ class RootStays(NaimiTrehel):
 
 @killed("deadlock", nodes=2, requests=1)
 class NextForgotten(NaimiTrehel):
-    """A root inside does not remember who asked."""
+    """A root that is inside does not remember which process asked."""
 
     def _on_request(self, origin: int, out: Out) -> None:
         super()._on_request(origin, out)
@@ -97,7 +97,7 @@ class NextForgotten(NaimiTrehel):
 
 @killed("illegal step", nodes=2, requests=2)
 class NextRemembered(NaimiTrehel):
-    """Who has passed the token on believes that the same process is next again."""
+    """A process that has passed the token on believes that the same process is next again."""
 
     def release(self, out: Out) -> None:
         following = self.next
@@ -140,7 +140,7 @@ class BackWithTheToken(NaimiTrehelRecovery):
 
 @killed("safety", nodes=2, requests=1, losses=1)
 class SilentHolder(NaimiTrehelRecovery):
-    """Who holds the token does not say so."""
+    """A process that holds the token does not say so."""
 
     def _on_query(self, src: int, life: int, out: Out) -> None:
         if not self.holding:
@@ -166,7 +166,7 @@ class NobodyElected(NaimiTrehelRecovery):
 
 @killed("deadlock", nodes=3, requests=1, losses=1)
 class NotAskedAnew(NaimiTrehelRecovery):
-    """Who has found the token does not ask for it."""
+    """A process that has found the token does not ask for it."""
 
     def _start_over(self, father: int, era: int, out: Out) -> None:
         self.father = father

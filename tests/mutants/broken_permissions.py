@@ -99,7 +99,7 @@ class NobodyInquires(Maekawa):
 
 @killed("illegal step", nodes=3, requests=1)
 class LockKept(Maekawa):
-    """Who gives a lock back still counts it as its own."""
+    """A process that gives a lock back still counts it as its own."""
 
     def _give_back(self, out: Out) -> None:
         for member in self.inquiries:

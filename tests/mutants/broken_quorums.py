@@ -22,7 +22,7 @@ class NoStaircase(SinghalDynamic):
 
 @killed("safety", nodes=2, requests=1)
 class PermissionGivenAndKept(SinghalDynamic):
-    """Who gives its permission does not write down that it has to ask now."""
+    """A process that gives its permission does not record that it must ask now."""
 
     def _agree(self, peer: int, out: Out) -> None:
         out.send(peer, Reply(self.fence))
@@ -30,7 +30,7 @@ class PermissionGivenAndKept(SinghalDynamic):
 
 @killed("safety", nodes=2, requests=2)
 class OlderNotAsked(SinghalDynamic):
-    """Who waits and agrees to an older request does not ask that process in turn."""
+    """A waiting process that agrees to an older request does not ask that process in turn."""
 
     def _on_request(self, src: int, number: int, out: Out) -> None:
         missing, asked = self.missing, self.ask[src]
@@ -40,7 +40,7 @@ class OlderNotAsked(SinghalDynamic):
 
 @killed("deadlock", nodes=2, requests=1)
 class OwedForEver(SinghalDynamic):
-    """Who leaves forgets whom it owes its permission."""
+    """A process that leaves forgets which processes it owes its permission."""
 
     def release(self, out: Out) -> None:
         self.owed = [False] * self.n
@@ -49,7 +49,7 @@ class OwedForEver(SinghalDynamic):
 
 @killed("deadlock", nodes=3, requests=1)
 class EverybodyIsOlder(SinghalDynamic):
-    """Of two who wait each takes its own request for the older one."""
+    """Each of two waiting processes takes its own request for the older one."""
 
     def _mine_is_older(self, src: int, number: int) -> bool:
         return True
@@ -60,7 +60,7 @@ class EverybodyIsOlder(SinghalDynamic):
 
 @killed("deadlock", nodes=2, requests=1, crashes=1)
 class BackInSilence(AgrawalElAbbadi):
-    """Who comes back does not tell anybody."""
+    """A process that comes back does not tell the others."""
 
     def on_recover(self, out: Out) -> None:
         pass

@@ -36,7 +36,7 @@ class HolderKeepsQuiet(MishraSrimani):
 
 @killed("starvation", nodes=2, requests=1, crashes=1)
 class CheckIsNoRequest(MishraSrimani):
-    """Who looks for the token does not repeat its request; a holder that has come back never hears of it."""
+    """A process that searches for the token does not repeat its request, so a holder that returns never receives it."""
 
     def _on_check(self, src: int, number: int, out: Out) -> None:
         if self.holding:
@@ -47,7 +47,7 @@ class CheckIsNoRequest(MishraSrimani):
 
 @killed("deadlock", nodes=2, requests=1, crashes=1)
 class NobodyLooks(MishraSrimani):
-    """The time-out comes to nothing."""
+    """The timeout has no effect."""
 
     def on_timer(self, timer: int, out: Out) -> None:
         pass
@@ -84,7 +84,7 @@ class HolderAgrees(NishioLiManning):
 
 @killed("safety", nodes=3, requests=1, timers="free")
 class NoPromise(NishioLiManning):
-    """Who agrees to a new token lets an old one in that arrives later."""
+    """A process that agrees to a new token accepts an old one that arrives later."""
 
     def _on_missing(self, src: int, age: int, out: Out) -> None:
         known = self.age
@@ -102,7 +102,7 @@ class TokenForgotten(NishioLiManning):
 
 @killed("deadlock", nodes=2, requests=1, losses=1)
 class RefusalIsFinal(NishioLiManning):
-    """Who was refused a new token neither asks again for the old one nor waits for it."""
+    """A process that was refused a new token neither asks again for the old one nor waits for it."""
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
         if isinstance(msg, Nack):

@@ -27,7 +27,7 @@ from congenial.parts.weights import ONE
 
 @killed("illegal step", nodes=2, requests=2, groups=2)
 class FollowersNotCounted(SurrogateA):
-    """A leader releases its quorum when it leaves, whoever else is inside."""
+    """A leader releases its quorum when it leaves, even if others are inside."""
 
     def _invite(self, request: Asked, out: Out) -> None:
         super()._invite(request, out)
@@ -54,7 +54,7 @@ class LosersInTheDark(SurrogateA):
 
 @killed("safety", nodes=2, requests=1, groups=2)
 class GroupsMistaken(SurrogateA):
-    """Requests for any group are named to whom a member locks itself for."""
+    """A member names requests for any group to the process it locks itself for."""
 
     def _are_compatible(self, mine: Groups, other: Groups) -> bool:
         return True
@@ -140,7 +140,7 @@ class FencesForgotten(Surrogate):
 
 @killed("bound", nodes=3, requests=1, wants="0;0;1", options={"quorums": "singleton"})
 class TakesLongLeave(Surrogate):
-    """Who leaves sends twenty messages that nobody needs."""
+    """A process that leaves sends twenty messages that nobody needs."""
 
     def _leave_forum(self, out: Out) -> None:
         for _ in range(20):
@@ -205,7 +205,7 @@ class GoneForGood(SurrogateConcurrent):
 
 @killed("safety", nodes=4, requests=1, wants="0;0|1;0;1", options={"quorums": "singleton"})
 class EverybodyInvited(SurrogateTypes):
-    """A leader invites all who have a group in common with it, whichever it has settled on."""
+    """A leader invites all that have a group in common with it, whichever it has chosen."""
 
     def _lead(self, out: Out) -> None:
         offered = self._offered()
@@ -225,7 +225,7 @@ class AnotherGroup(SurrogateTypes):
 
 @killed("deadlock", nodes=4, requests=1, wants="0;0|1;0;1", options={"quorums": "singleton"})
 class UninvitedForgotten(SurrogateTypes):
-    """As in the first stage a member forgets, when it is released, all whom it has named."""
+    """As in the first stage, a member that is released forgets all processes that it has named."""
 
     def __init__(self, me: int, n: int, quorums: Quorums) -> None:
         super().__init__(me, n, quorums)
@@ -262,7 +262,7 @@ class EverybodyIsLocked(SurrogateInformation):
 
 @killed("deadlock", nodes=3, requests=1, wants="0;0;1", options={"structure": "ricart-agrawala"})
 class OneAtATime(SurrogateInformation):
-    """Who is freed gives its permission to one, even if that one does not lock it."""
+    """A member that is freed gives its permission to one process, even if that process does not lock it."""
 
     def _free(self, out: Out) -> None:
         SurrogateB._free(self, out)
@@ -300,7 +300,7 @@ class LeavesInSilence(SurrogateSolitary):
 
 @killed("safety", nodes=3, requests=1, wants="0;0;1")
 class Impatient(SurrogateSolitary):
-    """Who has everybody's permission leads at once."""
+    """A process that has everybody's permission leads immediately."""
 
     def _lead(self, out: Out) -> None:
         self.awaited = {}

@@ -20,7 +20,7 @@ from congenial.parts.quorums.information import Information
 
 @killed("safety", nodes=2, requests=1)
 class FirstInLine(Lamport):
-    """Who comes first in its queue enters without waiting for the replies."""
+    """A process that comes first in its queue enters without waiting for the replies."""
 
     def _enter_if_first(self, out: Out) -> None:
         if self.phase == WAITING and self.queue[0][1] == self.me:
@@ -29,7 +29,7 @@ class FirstInLine(Lamport):
 
 @killed("safety", nodes=2, requests=1)
 class NoQueue(Lamport):
-    """All replies are enough, whoever comes first in the queue."""
+    """All replies are enough, even if another process comes first in the queue."""
 
     def _enter_if_first(self, out: Out) -> None:
         if self.phase == WAITING and self.missing == 0:
@@ -46,7 +46,7 @@ class ClockStands(Lamport):
 
 @killed("deadlock", nodes=2, requests=1)
 class NobodyLooksAgain(Lamport):
-    """When a request is struck out, nobody looks whether its own comes first now."""
+    """When a request is removed, nobody checks whether its own comes first now."""
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
         if isinstance(msg, lamport.Release):
@@ -60,7 +60,7 @@ class NobodyLooksAgain(Lamport):
 
 @killed("deadlock", nodes=3, requests=2)
 class SpecialCaseForgotten(CarvalhoRoucairol):
-    """Who gives an older request its permission while it waits, and loses by that one it had, does not ask for it."""
+    """A waiting process that answers an older request gives up a permission that it had, and does not ask for it."""
 
     def _on_request(self, src: int, number: int, out: Out) -> None:
         if self.phase == WAITING and self.agreed[src] and not self._mine_is_older(src, number):
@@ -80,7 +80,7 @@ class NeverTakenBack(CarvalhoRoucairol):
 
 @killed("safety", nodes=3, requests=2)
 class OldestEvenInside(CarvalhoRoucairol):
-    """A process inside gives way to a request with a smaller number, as if numbers told who came first."""
+    """A process inside gives way to a request with a smaller number, as if numbers told the order of requests."""
 
     def _on_request(self, src: int, number: int, out: Out) -> None:
         if self._mine_is_older(src, number):
@@ -109,7 +109,7 @@ class FencesStayAtHome(CarvalhoRoucairol):
 
 @killed("safety", nodes=3, requests=1)
 class NobodyIsLocked(Sanders):
-    """A permission is forgotten at once, whoever it was given to."""
+    """A permission is forgotten immediately, whichever process it was given to."""
 
     def __init__(self, me: int, n: int, structure: Information) -> None:
         super().__init__(me, n, structure)
@@ -131,7 +131,7 @@ class OneAtATime(Sanders):
 
 @killed("deadlock", nodes=3, requests=1)
 class HoldsOnToItsOwn(Sanders):
-    """Who is informed about by itself alone waits to be told that it has lost, and is never told."""
+    """A process whose only informed process is itself waits for a message that it has lost; none comes."""
 
     def _on_inquire(self, member: int, out: Out) -> None:
         if self.phase == WAITING and member not in self.missing:
@@ -171,7 +171,7 @@ class OwnValueLeftOut(RaynalPrimesMended):
 
 @killed("deadlock", nodes=3, requests=1)
 class NotInterested(RaynalPrimesMended):
-    """Who does not want to enter keeps its turn when it comes, as in the original."""
+    """A process that does not want to enter keeps its turn when it comes, as in the original."""
 
     def _on_inform(self, src: int, msg: Inform, out: Out) -> None:
         waiting, self.waiting = self.waiting, set()
@@ -181,7 +181,7 @@ class NotInterested(RaynalPrimesMended):
 
 @killed("illegal step", nodes=3, requests=1)
 class AnyNewsWillDo(RaynalPrimesMended):
-    """Who waits takes any news that a turn has ended for the beginning of its own."""
+    """A waiting process takes any message that a turn has ended for the beginning of its own."""
 
     def _on_inform(self, src: int, msg: Inform, out: Out) -> None:
         super()._on_inform(src, msg, out)

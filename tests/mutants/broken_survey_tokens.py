@@ -17,7 +17,7 @@ from congenial.kernel.out import Out
 
 @killed("illegal step", nodes=3, requests=1)
 class OldRequestsGranted(RicartAgrawalaToken):
-    """An idle holder sends the token to whoever a request comes from, though it be an old one."""
+    """An idle holder sends the token to the sender of every request, including old ones."""
 
     def _on_request(self, src: int, number: int, out: Out) -> None:
         if self.holding and self.phase == IDLE:
@@ -27,7 +27,7 @@ class OldRequestsGranted(RicartAgrawalaToken):
 
 @killed("safety", nodes=2, requests=1)
 class TokenGivenWhileInside(RicartAgrawalaToken):
-    """A request takes the token away from who is inside."""
+    """A request takes the token away from a process that is inside."""
 
     def _on_request(self, src: int, number: int, out: Out) -> None:
         super()._on_request(src, number, out)
@@ -46,7 +46,7 @@ class LatestNumberWins(RicartAgrawalaToken):
 
 @killed("illegal step", nodes=2, requests=1)
 class GrantNotRecorded(RicartAgrawalaToken):
-    """Who leaves does not write down in the token that its request was granted."""
+    """A process that leaves does not record in the token that its request was granted."""
 
     def release(self, out: Out) -> None:
         granted = self.granted[self.me]
@@ -60,7 +60,7 @@ class GrantNotRecorded(RicartAgrawalaToken):
 
 @killed("deadlock", nodes=2, requests=1)
 class NextForgotten(NeilsenMizuno):
-    """Who leaves keeps the token, whoever is next."""
+    """A process that leaves keeps the token, even if another is next."""
 
     def release(self, out: Out) -> None:
         self.next = NOBODY
@@ -122,7 +122,7 @@ class OutdatedRequestsDiscarded(SinghalHeuristic):
 
 @killed("deadlock", nodes=3, requests=2)
 class JudgedByOwnVector(SinghalHeuristic):
-    """That a request is outdated by the token at hand goes unseen."""
+    """A request that the token shows to be outdated is not recognised."""
 
     def _is_outdated(self, src: int, number: int) -> bool:
         return number <= self.numbers[src]
@@ -130,7 +130,7 @@ class JudgedByOwnVector(SinghalHeuristic):
 
 @killed("deadlock", nodes=3, requests=1)
 class DoesNotAskBack(SinghalHeuristic):
-    """Who is asked while it waits does not ask the asker in turn."""
+    """A waiting process that is asked does not ask the asker in turn."""
 
     def _on_request(self, src: int, number: int, out: Out) -> None:
         if self.phase == WAITING:
@@ -142,7 +142,7 @@ class DoesNotAskBack(SinghalHeuristic):
 
 @killed("illegal step", nodes=2, requests=1)
 class TokenKnowsNothing(SinghalHeuristic):
-    """Where both know equally recent things the holder's own vector counts: the staircase passes for requests."""
+    """On equal numbers the holder's own vector counts: the initial staircase passes for requests."""
 
     def _merge(self) -> None:
         for process in range(self.me):
@@ -186,7 +186,7 @@ class PassedOnAtOnceOnly(MizunoNeilsenRao):
 
 @killed("deadlock", nodes=3, requests=1, options=TREE)
 class OldHolderBelieved(MizunoNeilsenRao):
-    """Whoever is heard of last is believed to be the holder, though the news be old."""
+    """The process named last is believed to be the holder, even if the news is old."""
 
     def _on_acquired(self, src: int, acquired: Acquired, out: Out) -> None:
         super()._on_acquired(src, Acquired(acquired.queued, self.entries + 1), out)
@@ -194,7 +194,7 @@ class OldHolderBelieved(MizunoNeilsenRao):
 
 @killed("deadlock", nodes=3, requests=1, options=TREE)
 class PassedOnForEver(MizunoNeilsenRao):
-    """Who has passed a request on once never does again."""
+    """A process that has passed one request on never passes another on."""
 
     def _on_acquired(self, src: int, acquired: Acquired, out: Out) -> None:
         passed_on = self.passed_on
@@ -204,7 +204,7 @@ class PassedOnForEver(MizunoNeilsenRao):
 
 @killed("safety", nodes=2, requests=1)
 class TokenGivenAwayInside(MizunoNeilsenRao):
-    """A request takes the token away from who is inside."""
+    """A request takes the token away from a process that is inside."""
 
     def _serve(self, out: Out) -> None:
         super()._serve(out)

@@ -34,7 +34,7 @@ class TokenSentTwice(SuzukiKasami):
 
 @killed("illegal step", nodes=2, requests=1)
 class OwnRequestNotServed(SuzukiKasami):
-    """Who leaves does not write down in the token that its request was served, so that it is served again."""
+    """A process that leaves does not record in the token that its request was served, so it is served again."""
 
     def release(self, out: Out) -> None:
         self.requested[self.me] = self.served[self.me]
@@ -89,7 +89,7 @@ class OldRoundRemembered(SuzukiKasamiBounded):
 
 @killed("deadlock", nodes=2, requests=3, options={"round": "2"})
 class RoundNotAcknowledged(SuzukiKasamiBounded):
-    """Nobody says that it has had a whole round."""
+    """Nobody announces that it has received a whole round."""
 
     def _on_request(self, src: int, number: int, out: Out) -> None:
         if self.received[src] == self.round - 1:
@@ -133,7 +133,7 @@ class TokenTakenAway(RaymondTree):
 
 @killed("deadlock", nodes=2, requests=2)
 class AsksOnlyOnce(RaymondTree):
-    """Who has asked the holder once believes for ever that it has."""
+    """A process that has asked the holder once believes for ever that it has."""
 
     def _serve(self, out: Out) -> None:
         asked = self.asked
@@ -143,7 +143,7 @@ class AsksOnlyOnce(RaymondTree):
 
 @killed("deadlock", nodes=3, requests=1)
 class QueueForgotten(RaymondTree):
-    """Whoever sends the token on does not ask for it on behalf of the others in its queue."""
+    """A process that sends the token on does not ask for it on behalf of the others in its queue."""
 
     def _serve(self, out: Out) -> None:
         had = self.holder == self.me
@@ -154,7 +154,7 @@ class QueueForgotten(RaymondTree):
 
 @killed("starvation", nodes=2, requests=1)
 class LastComeFirstServed(RaymondTree):
-    """The queue is served from the wrong end: the token goes to and fro between two who both want it."""
+    """The queue is served from the wrong end: the token goes back and forth between two processes that both want it."""
 
     def _serve(self, out: Out) -> None:
         self.queue.reverse()

@@ -15,7 +15,7 @@ from congenial.kernel.out import Out
 
 @killed("deadlock", nodes=2, requests=1)
 class KeepsTheToken(WME1):
-    """Who leaves does not look whether anybody waits."""
+    """A process that leaves does not check whether anybody waits."""
 
     def release(self, out: Out) -> None:
         self.leave()
@@ -23,7 +23,7 @@ class KeepsTheToken(WME1):
 
 @killed("safety", nodes=2, requests=2)
 class GrantsAndKeeps(WME1):
-    """Who has passed the token on does not know it yet."""
+    """A process that has passed the token on does not know it yet."""
 
     def _pass_on(self, out: Out) -> None:
         if self.owner == self.me and self.phase == IDLE and self.requests:
@@ -33,7 +33,7 @@ class GrantsAndKeeps(WME1):
 
 @killed("deadlock", nodes=2, requests=1, operations=1)
 class NobodyAcknowledges(WME1):
-    """Who hears of an operation keeps it to itself."""
+    """A process that receives an operation does not acknowledge it."""
 
     def _acknowledge(self, issuer: int, out: Out) -> None:
         pass
@@ -61,7 +61,7 @@ class NobodyIsTold(WME2):
 
 @killed("deadlock", nodes=2, requests=1)
 class RemembersNoRequest(WME2):
-    """Who is inside when somebody asks forgets it."""
+    """A process that is inside when another asks forgets the request."""
 
     def _on_request(self, src: int, number: int, out: Out) -> None:
         if self.phase == IDLE:
@@ -83,7 +83,7 @@ class LateComersAreDropped(WME2):
 
 @killed("deadlock", nodes=2, requests=1)
 class LeavesQuietly(WMEConsensusFast):
-    """Nobody is told that a section is over."""
+    """The end of a section is not announced."""
 
     def release(self, out: Out) -> None:
         self.leave()
@@ -91,7 +91,7 @@ class LeavesQuietly(WMEConsensusFast):
 
 @killed("safety", nodes=2, requests=1, operations=1)
 class ExecutesTwice(WMEConsensusFast):
-    """An operation that was carried out may be so again."""
+    """An operation that was executed may be executed again."""
 
     def _carry_out(self, command: Command, out: Out) -> None:
         super()._carry_out(command, out)
@@ -101,7 +101,7 @@ class ExecutesTwice(WMEConsensusFast):
 
 @killed("safety", nodes=2, requests=1)
 class NoQueue(WMEConsensusFast):
-    """Who enters need not be the first in the queue."""
+    """A process that enters need not be the first in the queue."""
 
     def _carry_out(self, command: Command, out: Out) -> None:
         super()._carry_out(command, out)
@@ -111,7 +111,7 @@ class NoQueue(WMEConsensusFast):
 
 @killed("deadlock", nodes=2, requests=1)
 class LeavesQuietlyToo(WMEConsensusLean):
-    """Nobody is told that a section is over."""
+    """The end of a section is not announced."""
 
     def release(self, out: Out) -> None:
         self.leave()
@@ -119,7 +119,7 @@ class LeavesQuietlyToo(WMEConsensusLean):
 
 @killed("deadlock", nodes=2, requests=1, operations=1)
 class OperationsAreForgotten(WMEConsensusLean):
-    """An operation is noted, but nobody is told of it."""
+    """An operation is recorded, but not sent to anybody."""
 
     def _issue(self, out: Out) -> None:
         pass
@@ -127,7 +127,7 @@ class OperationsAreForgotten(WMEConsensusLean):
 
 @killed("safety", nodes=2, requests=1)
 class NoQueueEither(WMEConsensusLean):
-    """Who enters need not be the first in the queue."""
+    """A process that enters need not be the first in the queue."""
 
     def _carry_out(self, command: Command, out: Out) -> None:
         super()._carry_out(command, out)

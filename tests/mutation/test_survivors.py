@@ -1,0 +1,59 @@
+"""Survivors are explained one by one, and what is explained exists; a small sample is hunted down."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from mutate import mutants_of
+from run import SURVIVORS, all_mutants
+from workbench import SOURCES
+
+ENTRIES = tomllib.loads(SURVIVORS.read_text())["survivor"]
+KINDS = {"equivalent", "redundant", "guard", "numbering", "order", "cost"}
+
+
+def test_names_are_unique() -> None:
+    names = [(mutant.path, mutant.name) for mutant in all_mutants()]
+    assert len(names) == len(set(names))
+    assert len(names) > 4000
+
+
+def test_every_explained_mutant_exists_and_is_explained_once() -> None:
+    explained = [(entry["file"], name) for entry in ENTRIES for name in entry["mutants"]]
+    assert len(explained) == len(set(explained))
+    existing = {
+        (file, mutant.name)
+        for file in {entry["file"] for entry in ENTRIES}
+        for mutant in mutants_of(SOURCES / "congenial" / file)
+        if not mutant.lenient
+    }
+    assert [pair for pair in explained if pair not in existing] == []
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=[f"{at}-{entry['file']}" for at, entry in enumerate(ENTRIES)])
+def test_every_explanation_says_why(entry: dict[str, object]) -> None:
+    assert entry["kind"] in KINDS
+    assert len(str(entry["why"]).split()) >= 5
+    assert entry["mutants"]
+
+
+SETTLED = ("token/raymond_tree", "token/neilsen_mizuno", "permission/maekawa", "permission/carvalho")
+
+
+@pytest.mark.deep
+def test_a_sample_is_killed_or_explained(tmp_path: Path) -> None:
+    files = [argument for file in SETTLED for argument in ("--file", file)]
+    command = [sys.executable, str(Path(__file__).with_name("run.py")), *files, "--sample", "30", "--seed", "12"]
+    done = subprocess.run(
+        [*command, "--json", "--cache", str(tmp_path / "results.jsonl")], capture_output=True, text=True, timeout=900
+    )
+    verdicts = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(verdicts) == 30, done.stderr
+    assert [verdict["mutant"] for verdict in verdicts if verdict["state"] == "survived"] == []
+    assert sum([verdict["state"] == "killed" for verdict in verdicts]) > 15
+    assert done.returncode == 0

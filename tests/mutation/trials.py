@@ -1,0 +1,227 @@
+"""Where a mutant is tried: small systems for `check` and larger ones for `fuzz`, by problem and by algorithm.
+
+Cheap ones come first, since most mutants die at once. The original must pass all of them (`run.py` makes sure).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from fences import WITHOUT_FENCES
+
+from congenial.kernel.node import Node
+from congenial.kernel.problem import Problem
+from congenial.problems.mutex import MUTEX
+
+LIMIT = 10_000  # states of a check
+RUNS = 40  # of a fuzz
+HANDWRITTEN = Path(__file__).parents[1] / "mutants"
+HANDWRITTEN_LIMIT = 40_000
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One call of `check` or `fuzz`, or a look at the fences."""
+
+    call: str
+    parameters: tuple[tuple[str, Any], ...]
+
+    def __str__(self) -> str:
+        return f"{self.call} {', '.join([f'{name}={value}' for name, value in self.parameters])}"
+
+    def with_options(self, options: dict[str, str]) -> Trial:
+        return Trial(self.call, (*self.parameters, ("options", tuple(options.items()))))
+
+
+def check(limit: int = LIMIT, **parameters: Any) -> Trial:
+    return Trial("check", (*parameters.items(), ("limit", limit)))
+
+
+def fuzz(runs: int = RUNS, **parameters: Any) -> Trial:
+    return Trial("fuzz", (*parameters.items(), ("runs", runs)))
+
+
+MUTEX_TRIALS = (
+    check(nodes=1, requests=2),
+    check(nodes=2, requests=1),
+    check(nodes=2, requests=2),
+    check(nodes=3, requests=1),
+    fuzz(nodes=4, requests=3),
+    check(nodes=3, requests=2),
+    check(nodes=2, requests=4),
+    fuzz(nodes=7, requests=2),
+    fuzz(nodes=3, requests=8, runs=20),
+)
+GROUP_TRIALS = (
+    check(nodes=1, requests=2, groups=2),
+    check(nodes=2, requests=1, groups=2),
+    check(nodes=2, requests=2, groups=2),
+    check(nodes=3, requests=1, wants="0;0;1"),
+    check(nodes=3, requests=1, groups=2),
+    fuzz(nodes=4, requests=3, groups=2),
+    check(nodes=3, requests=2, wants="0;1;0"),
+    check(nodes=2, requests=3, wants="0;1"),
+    check(nodes=2, requests=2, wants="0,1;0", limit=20_000),
+    fuzz(nodes=7, requests=2, groups=3),
+    fuzz(nodes=3, requests=8, groups=2, runs=20),
+    check(nodes=4, requests=1, wants="0;0;1;1"),
+)
+KMUTEX_TRIALS = (
+    check(nodes=1, requests=2),
+    check(nodes=1, requests=2),
+    check(nodes=2, requests=1),
+    check(nodes=3, requests=1),
+    check(nodes=2, requests=2, options=(("k", "1"),)),
+    fuzz(nodes=4, requests=3),
+    check(nodes=3, requests=2),
+    fuzz(nodes=7, requests=3, options=(("k", "3"),)),
+    fuzz(nodes=3, requests=8, options=(("k", "1"),), runs=20),
+    check(nodes=4, requests=1),
+)
+WEAK_TRIALS = (
+    check(nodes=1, requests=2),
+    check(nodes=2, requests=1),
+    check(nodes=2, requests=1, operations=1),
+    check(nodes=2, requests=2),
+    fuzz(nodes=3, requests=2, operations=2),
+    check(nodes=3, requests=1, operations=1),
+    check(nodes=2, requests=1, operations=2),
+    check(nodes=2, requests=1, suspicions=1),
+    fuzz(nodes=5, requests=3, operations=2, crashes=2, suspicions=3, recovery=False),
+    check(nodes=2, requests=1, operations=1, suspicions=1),
+    check(nodes=3, requests=1, crashes=1, recovery=False),
+    fuzz(nodes=2, requests=3, operations=2, suspicions=4, runs=300),
+    fuzz(nodes=3, requests=3, operations=2, suspicions=4, runs=300),
+    fuzz(nodes=3, requests=3, operations=2, crashes=1, suspicions=3, recovery=False, runs=300),
+    fuzz(nodes=3, requests=12, operations=12, suspicions=2, runs=20),
+)
+
+MANY = 1500  # runs, for faults to strike at the wrong moment
+KEEP = (("orphans", "keep"),)
+FAULTS: dict[str, tuple[Trial, ...]] = {
+    "drs-gme-faults": (
+        check(nodes=2, requests=1, groups=2, crashes=1),
+        check(nodes=2, requests=1, groups=2, losses=1),
+        check(nodes=2, requests=1, groups=2, duplicates=1),
+        check(nodes=2, requests=2, wants="0,1;0", crashes=1),
+        check(nodes=2, requests=2, groups=2, losses=1),
+        fuzz(nodes=2, requests=3, groups=2, crashes=2, losses=2, duplicates=2, runs=MANY),
+        fuzz(nodes=3, requests=3, groups=2, crashes=2, losses=2, duplicates=2, runs=MANY),
+        fuzz(nodes=3, requests=3, groups=2, crashes=2, losses=2, duplicates=2, timers="quiet", runs=MANY),
+        check(nodes=3, requests=1, wants="0;0;1", losses=1),
+        check(nodes=3, requests=1, wants="0;0;1", crashes=1),
+    ),
+    "mishra-srimani": (
+        check(nodes=2, requests=1, timers="quiet"),
+        check(nodes=2, requests=1, crashes=1),
+        check(nodes=2, requests=1, losses=1),
+        check(nodes=2, requests=1, crashes=1, recovery=False),
+        check(nodes=2, requests=2, crashes=1, limit=40_000),
+        check(nodes=2, requests=2, losses=1, limit=40_000),
+        check(nodes=3, requests=1, crashes=1, limit=40_000),
+        check(nodes=3, requests=1, losses=1, limit=40_000),
+        fuzz(nodes=2, requests=3, crashes=1, runs=MANY),
+        fuzz(nodes=3, requests=2, crashes=1, timers="quiet", runs=MANY),
+        fuzz(nodes=3, requests=2, crashes=1, runs=MANY),
+        fuzz(nodes=3, requests=2, losses=2, timers="quiet", runs=MANY),
+        fuzz(nodes=3, requests=2, crashes=1, recovery=False, runs=MANY),
+        fuzz(nodes=5, requests=2, crashes=1, timers="quiet", runs=400),
+    ),
+    "nishio-li-manning": (
+        check(nodes=2, requests=1, timers="quiet"),
+        check(nodes=2, requests=1, timers="free"),
+        check(nodes=2, requests=1, crashes=1),
+        check(nodes=2, requests=1, losses=1),
+        check(nodes=2, requests=1, losses=2),
+        check(nodes=2, requests=2, crashes=1),
+        check(nodes=2, requests=2, crashes=1, losses=1, limit=40_000),
+        check(nodes=3, requests=1, crashes=1, limit=40_000),
+        check(nodes=3, requests=1, losses=1),
+        check(nodes=3, requests=1, crashes=1, losses=1, timers="free"),
+        fuzz(nodes=2, requests=3, crashes=2, losses=2, runs=MANY),
+        fuzz(nodes=3, requests=2, crashes=2, losses=2, runs=MANY),
+        fuzz(nodes=3, requests=2, crashes=2, losses=2, timers="quiet", runs=MANY),
+        fuzz(nodes=4, requests=2, crashes=3, losses=3, timers="quiet", runs=400),
+    ),
+    "naimi-trehel-recovery": (
+        check(nodes=2, requests=1, crashes=1),
+        check(nodes=2, requests=1, losses=1),
+        check(nodes=3, requests=1, losses=1),
+        check(nodes=2, requests=2, crashes=1),
+        check(nodes=3, requests=1, crashes=1, recovery=False),
+        check(nodes=3, requests=1, crashes=1, limit=40_000),
+        check(nodes=3, requests=2, losses=1, limit=40_000),
+        fuzz(nodes=2, requests=3, crashes=1, runs=MANY),
+        fuzz(nodes=3, requests=3, crashes=1, runs=MANY),
+        fuzz(nodes=4, requests=2, crashes=1, runs=MANY),
+        fuzz(nodes=3, requests=3, losses=1, runs=MANY),
+        fuzz(nodes=4, requests=2, losses=1, runs=MANY),
+        fuzz(nodes=4, requests=3, crashes=1, recovery=False, runs=MANY),
+    ),
+    "agrawal-el-abbadi": (
+        check(nodes=2, requests=1, crashes=1),
+        check(nodes=2, requests=2, crashes=1),
+        check(nodes=3, requests=1, crashes=1),
+        check(nodes=3, requests=1, crashes=1, recovery=False),
+        check(nodes=2, requests=1, suspicions=1, options=KEEP),
+        fuzz(nodes=3, requests=3, crashes=3, runs=400),
+        fuzz(nodes=7, requests=2, crashes=5, runs=200),
+        fuzz(nodes=3, requests=3, crashes=3, suspicions=3, options=KEEP, runs=400),
+        fuzz(nodes=7, requests=2, crashes=3, suspicions=3, options=KEEP, runs=200),
+        fuzz(nodes=7, requests=3, crashes=2, recovery=False, runs=200),
+    ),
+}
+
+
+def trials_for(algorithm: type[Node]) -> list[Trial]:
+    """What to try an algorithm on: the systems of its problem, its faults, those in which its handwritten mutants die,
+    and its options."""
+    spec = algorithm.spec
+    usual = usual_trials(spec.problem or MUTEX)
+    fences = [] if spec.name in WITHOUT_FENCES else [Trial("fences", (("nodes", 3),))]
+    special = [*fences, *FAULTS.get(spec.name, ()), *handwritten().get(algorithm.__name__, ())]
+    return list(dict.fromkeys([*usual, *special, *_with_other_options(algorithm, usual)]))
+
+
+@cache
+def handwritten() -> dict[str, list[Trial]]:
+    """The systems in tests/mutants, by class: the parameters of `@killed(...)`."""
+    found: dict[str, list[Trial]] = {}
+    for path in sorted(HANDWRITTEN.glob("broken_*.py")):
+        constants: dict[str, Any] = {}
+        for mutant in ast.parse(path.read_text()).body:
+            if isinstance(mutant, ast.Assign):
+                constants[ast.unparse(mutant.targets[0])] = ast.literal_eval(mutant.value)
+            elif isinstance(mutant, ast.ClassDef) and mutant.decorator_list:
+                decorator = mutant.decorator_list[0]
+                assert isinstance(decorator, ast.Call)
+                system = {
+                    keyword.arg or "": constants.get(ast.unparse(keyword.value)) or ast.literal_eval(keyword.value)
+                    for keyword in decorator.keywords
+                }
+                if "options" in system:
+                    system["options"] = tuple(system["options"].items())
+                found.setdefault(ast.unparse(mutant.bases[0]), []).append(check(limit=HANDWRITTEN_LIMIT, **system))
+    return found
+
+
+def usual_trials(problem: Problem) -> tuple[Trial, ...]:
+    if problem.operations:
+        return WEAK_TRIALS
+    if problem.groups:
+        return GROUP_TRIALS
+    return KMUTEX_TRIALS if problem.concurrent_entry else MUTEX_TRIALS
+
+
+def _with_other_options(algorithm: type[Node], usual: tuple[Trial, ...]) -> Iterator[Trial]:
+    """For every value of an option: a small system and a large one."""
+    for option in algorithm.spec.options:
+        for choice in option.choices:
+            if choice != option.default and option.name != "k":
+                for trial in (usual[2], next(trial for trial in usual if trial.call == "fuzz")):
+                    yield trial.with_options({option.name: choice})

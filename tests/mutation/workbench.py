@@ -1,0 +1,216 @@
+"""One process per mutant: the mutated module takes the place of the original, and the trials are run.
+
+The rooms that hold algorithms are always interpreted here, from the sources of this repository; all else is as
+installed. So with a compiled package the checker is fast, and still runs mutants of base classes with all that
+inherits from them.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import multiprocessing as mp
+import os
+import resource
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from multiprocessing.connection import Connection
+from pathlib import Path
+from time import process_time
+from types import ModuleType
+from typing import Any
+
+from mutate import Mutant
+from trials import Trial
+
+SOURCES = Path(__file__).parents[2] / "src"
+ROOMS = ("congenial.algorithms", "congenial.transform", "congenial.systems.catalogue")
+MEMORY = 4 << 30
+LEAST_SECONDS = 4.0
+PATIENCE = 10  # times the original's CPU time, after which a mutant has hung
+
+
+@dataclass(frozen=True)
+class Task:
+    """A trial of one algorithm, and the CPU seconds it may take."""
+
+    algorithm: str
+    trial: Trial
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.algorithm}: {self.trial}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    task: Task
+    verdict: str  # empty if nothing was found
+    text: str
+    seconds: float
+
+
+class Sources(importlib.abc.MetaPathFinder, importlib.abc.SourceLoader):
+    """Finds the modules of `ROOMS` in the repository, with one replaced by a mutant."""
+
+    def __init__(self) -> None:
+        self.mutated = ""  # the name of the module
+        self.source = ""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if not any([fullname == room or fullname.startswith(f"{room}.") for room in ROOMS]):
+            return None
+        file = SOURCES / Path(*fullname.split("."))
+        package = file.is_dir()
+        file = file / "__init__.py" if package else file.with_suffix(".py")
+        places = [str(file.parent)] if package else None
+        return importlib.util.spec_from_file_location(fullname, file, loader=self, submodule_search_locations=places)
+
+    def get_filename(self, fullname: str) -> str:
+        spec = self.find_spec(fullname, None)
+        return spec.origin or "" if spec is not None else ""
+
+    def get_data(self, path: bytes | str) -> bytes:
+        if self.mutated and Path(os.fsdecode(path)) == Path(self.get_filename(self.mutated)):
+            return self.source.encode()
+        return Path(os.fsdecode(path)).read_bytes()
+
+    def path_stats(self, path: bytes | str) -> dict[str, Any]:
+        raise OSError  # no byte code is written or read
+
+
+FINDER = Sources()
+
+
+def set_up() -> None:
+    """Interpret the rooms with algorithms from now on; before anything of the package is imported."""
+    if FINDER not in sys.meta_path:
+        assert not any([name.startswith(ROOMS) for name in sys.modules])
+        sys.meta_path.insert(0, FINDER)
+    importlib.import_module("congenial.checker.check")
+    importlib.import_module("congenial.checker.fuzz")
+    for name in list(sys.modules):  # to be known before any process is forked
+        if name.startswith(ROOMS[:2]):
+            _known_imports(name)
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.resolve().relative_to(SOURCES.resolve()).with_suffix("").parts)
+
+
+@cache
+def imports_of(module: str) -> tuple[str, ...]:
+    """The modules of `ROOMS`, but for the catalogue, that a module needs, itself included."""
+    found = {module}
+    path = SOURCES / Path(*module.split(".")).with_suffix(".py")
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module is not None and node.module.startswith(ROOMS[:2]):
+            names = [node.module, *[f"{node.module}.{alias.name}" for alias in node.names]]
+            for name in names:
+                if (SOURCES / Path(*name.split(".")).with_suffix(".py")).is_file():
+                    found.update(imports_of(name))
+    return tuple(sorted(found))
+
+
+def run_task(task: Task) -> Outcome:
+    from fences import fences_given
+
+    from congenial.checker.check import check
+    from congenial.checker.fuzz import fuzz
+    from congenial.systems.catalogue import find_algorithm
+
+    parameters = dict(task.trial.parameters)
+    if "options" in parameters:
+        parameters["options"] = dict(parameters["options"])
+    start = process_time()
+    if task.trial.call == "fences":
+        missing = 0 in fences_given(find_algorithm(task.algorithm))
+        text = "an entry without a fence" if missing else ""
+        return Outcome(task, "fence" if missing else "", text, process_time() - start)
+    result: Any = (check if task.trial.call == "check" else fuzz)(find_algorithm(task.algorithm), **parameters)
+    found = result.counterexample
+    seconds = process_time() - start
+    return Outcome(task, "" if found is None else found.kind, "" if found is None else found.text, seconds)
+
+
+def put_in_place(mutant: Mutant) -> None:
+    """Forget what depends on the mutated module, and import it all again."""
+    FINDER.mutated = module_name(mutant.path)
+    FINDER.source = mutant.source()
+    for name in list(sys.modules):
+        depends = name == "congenial.systems.catalogue" or (
+            name.startswith(ROOMS[:2]) and FINDER.mutated in _known_imports(name)
+        )
+        if depends:
+            del sys.modules[name]
+    importlib.import_module("congenial.systems.catalogue")
+
+
+def _known_imports(name: str) -> tuple[str, ...]:
+    package = (SOURCES / Path(*name.split("."))).is_dir()
+    return () if package else imports_of(name)
+
+
+# -- processes ---------------------------------------------------------------------------------------------
+
+
+class Worker:
+    """A forked process that runs tasks until one finds something; a task that takes too long ends it."""
+
+    def __init__(self, mutant: Mutant | None, tasks: list[Task]) -> None:
+        self.mutant = mutant
+        self.tasks = tasks
+        self.passed: list[Outcome] = []
+        self.killed: Outcome | None = None
+        context = mp.get_context("fork")
+        self.pipe, child = context.Pipe(duplex=False)
+        self.process = context.Process(target=_work, args=(mutant, tasks, child), daemon=True)
+        self.process.start()
+        child.close()
+
+    def read(self) -> bool:
+        """Take what the process says; is there more to come?"""
+        try:
+            outcome: Outcome = self.pipe.recv()
+        except EOFError:
+            self.process.join()
+            if self.killed is None and len(self.passed) < len(self.tasks):
+                task = self.tasks[len(self.passed)]
+                timed_out = self.process.exitcode == -signal.SIGVTALRM
+                text = f"more than {task.seconds:.0f} s of CPU" if timed_out else f"exit code {self.process.exitcode}"
+                self.killed = Outcome(task, "hangs" if timed_out else "crashes", text, task.seconds)
+            return False
+        if outcome.verdict:
+            self.killed = outcome
+        else:
+            self.passed.append(outcome)
+        return True
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.join()
+
+
+def _work(mutant: Mutant | None, tasks: list[Task], pipe: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    task = tasks[0]
+    try:
+        if mutant is not None:
+            put_in_place(mutant)
+        for task in tasks:
+            signal.setitimer(signal.ITIMER_VIRTUAL, task.seconds)
+            outcome = run_task(task)
+            pipe.send(outcome)
+            if outcome.verdict and mutant is not None:
+                break
+    except Exception as error:
+        pipe.send(Outcome(task, type(error).__name__, str(error)[:300], 0.0))
