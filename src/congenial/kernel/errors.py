@@ -53,9 +53,10 @@ class IllegalStep(CongenialError):
     ('illegal step', True)
     """
 
-    def __init__(self, text: str, refused: bool = False) -> None:
+    def __init__(self, text: str, refused: bool = False, raised: Exception | None = None) -> None:
         super().__init__(text)
         self.refused = refused
+        self.__cause__ = raised  # compiled by mypyc, `raise ... from` sets no cause
 
 
 class SafetyViolation(CongenialError):

@@ -77,7 +77,7 @@ class Process:
             event.reach(self.node, out)
         except Exception as error:
             raise IllegalStep(
-                f"process {self.node.me}: {type(error).__name__}: {error}", isinstance(error, ContractError)
+                f"process {self.node.me}: {type(error).__name__}: {error}", isinstance(error, ContractError), error
             ) from error
         event.note(self)
         for effect in out.effects:
