@@ -1,62 +1,148 @@
-"""The public names, pinned: whoever changes them changes this list too."""
+"""The front door: which names are public, and that the example in each one's docstring runs."""
 
 from __future__ import annotations
 
+import ast
+import doctest
+import inspect
 import subprocess
 import sys
 import tomllib
+import typing
 from pathlib import Path
+
+import pytest
 
 import congenial
 
+PUBLIC = {
+    "GROUP",
+    "KMUTEX",
+    "MUTEX",
+    "WEAK",
+    "Arrival",
+    "BlockingCluster",
+    "BlockingGuarded",
+    "BlockingHeld",
+    "BlockingLock",
+    "BlockingSection",
+    "Bounds",
+    "CheckResult",
+    "Cluster",
+    "ClusterConfig",
+    "ClusterDegraded",
+    "Comparison",
+    "ConfigError",
+    "CongenialError",
+    "Constant",
+    "ContractError",
+    "Counterexample",
+    "Distribution",
+    "Effect",
+    "Event",
+    "Exponential",
+    "FuzzResult",
+    "Groups",
+    "Guarded",
+    "Held",
+    "IllegalStep",
+    "Law",
+    "Lock",
+    "LockLost",
+    "LockTimeout",
+    "LogNormal",
+    "Measured",
+    "Message",
+    "MessageFault",
+    "Node",
+    "NotHeld",
+    "Option",
+    "Out",
+    "Outage",
+    "Outbox",
+    "Part",
+    "Partition",
+    "Problem",
+    "ProtocolError",
+    "RandomOutages",
+    "RandomPartitions",
+    "Replay",
+    "Reproduction",
+    "Resource",
+    "Result",
+    "SafetyViolation",
+    "Scenario",
+    "Section",
+    "Spec",
+    "Status",
+    "Sweep",
+    "SweepResult",
+    "Timing",
+    "Tls",
+    "UnexpectedMessage",
+    "Uniform",
+    "__version__",
+    "check",
+    "compare",
+    "fuzz",
+    "join",
+    "join_blocking",
+    "replay",
+    "reproduce",
+    "simulate",
+    "sweep",
+}
+NO_DOCSTRING = {"Groups", "__version__"}  # a type alias and a string
 
-def test_public_names() -> None:
-    assert congenial.__all__ == [
-        "GROUP",
-        "MUTEX",
-        "ClusterDegraded",
-        "ConfigError",
-        "CongenialError",
-        "ContractError",
-        "Law",
-        "LockLost",
-        "LockTimeout",
-        "Message",
-        "Node",
-        "NotHeld",
-        "Option",
-        "Out",
-        "ProtocolError",
-        "Result",
-        "SafetyViolation",
-        "Spec",
-        "UnexpectedMessage",
-        "__version__",
-        "join",
-        "join_blocking",
-        "simulate",
-    ]
-    assert dir(congenial) == sorted(congenial.__all__)
 
-
-def test_every_public_name_is_there() -> None:
-    for name in congenial.__all__:
-        assert getattr(congenial, name) is not None
-
-
-def test_other_names_are_not() -> None:
+def test_the_public_names() -> None:
+    assert set(congenial.__all__) == PUBLIC
+    assert dir(congenial) == sorted(PUBLIC)
     assert not hasattr(congenial, "simulator")
 
 
-def test_simulate_returns_a_result() -> None:
-    result = congenial.simulate("maekawa", nodes=25, requests=4)
-    assert isinstance(result, congenial.Result)
-    assert result.ok
-    assert result.entries == 100
+@pytest.mark.parametrize("name", sorted(PUBLIC - NO_DOCSTRING))
+def test_each_has_an_example_that_runs(name: str) -> None:
+    thing = getattr(congenial, name)
+    text = thing.__doc__ or ""
+    names = {public: getattr(congenial, public) for public in congenial.__all__}
+    example = doctest.DocTestParser().get_doctest(text, {**names, "__name__": "__main__"}, name, None, 0)
+    assert example.examples, f"{name} has no example"
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    report: list[str] = []
+    doctest.DocTestRunner(optionflags=flags).run(example, out=report.append)
+    assert not report, "".join(report)
+
+
+def test_nothing_else_is_needed_to_use_them() -> None:
+    """Every class of this package that a public function takes or returns is public itself."""
+    private: dict[str, list[str]] = {}
+    for name in congenial.__all__:
+        thing = getattr(congenial, name)
+        if inspect.isfunction(thing):
+            for what in _mentioned(typing.get_type_hints(thing)):
+                if what.__module__.startswith("congenial.") and getattr(congenial, what.__name__, None) is not what:
+                    private.setdefault(f"{what.__module__}.{what.__name__}", []).append(name)
+    assert private == {}
+
+
+def _mentioned(hints: dict[str, object]) -> set[type]:
+    found: set[type] = set()
+    todo = list(hints.values())
+    while todo:
+        hint = todo.pop()
+        if typing.is_typeddict(hint):
+            todo.extend(typing.get_type_hints(hint).values())
+        elif isinstance(hint, type) and not typing.get_args(hint):
+            found.add(hint)
+        else:
+            for part in typing.get_args(hint):
+                todo.extend(part if isinstance(part, list) else [part])
+    return found
 
 
 def test_importing_the_package_does_not_load_the_simulator_or_the_command_line() -> None:
-    heavy = ("congenial.sim", "typer", "rich", "asyncio", "msgspec")
+    heavy = ("congenial.sim", "congenial.checker", "congenial.lab", "typer", "rich", "asyncio", "msgspec")
     check = f"import sys, congenial; print([m for m in sys.modules if m.startswith({heavy})])"
     ended = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert ended.stdout.strip() == "[]"
@@ -65,3 +151,12 @@ def test_importing_the_package_does_not_load_the_simulator_or_the_command_line()
 def test_the_version_is_the_packages() -> None:
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
     assert congenial.__version__ == project["version"]
+
+
+def test_the_lazy_names_are_those_that_a_type_checker_sees() -> None:
+    tree = ast.parse(Path(congenial.__file__).read_text(encoding="utf-8"))
+    guarded = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {
+        alias.name: node.module for node in guarded.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    assert seen == congenial.LAZY

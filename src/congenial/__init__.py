@@ -29,19 +29,33 @@ from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld
 from congenial.problems.group import GROUP
 from congenial.problems.kmutex import KMUTEX
 from congenial.problems.mutex import MUTEX
-from congenial.problems.weak import WEAK
+from congenial.problems.weak import WEAK, Resource
 
 if TYPE_CHECKING:
+    from congenial.checker.bounds import Bounds
     from congenial.checker.check import check
-    from congenial.checker.fuzz import fuzz
+    from congenial.checker.counterexample import Counterexample
+    from congenial.checker.fuzz import FuzzResult, fuzz
+    from congenial.checker.replay import Replay, replay
+    from congenial.checker.result import CheckResult
     from congenial.lab.api import compare, reproduce, sweep
     from congenial.lab.comparison import Comparison
     from congenial.lab.reproduction import Reproduction
     from congenial.lab.results import SweepResult
     from congenial.lab.runner import Status
     from congenial.lab.sweep import Sweep
-    from congenial.net.blocking import join_blocking
-    from congenial.net.locks import join
+    from congenial.net.blocking import (
+        BlockingCluster,
+        BlockingGuarded,
+        BlockingHeld,
+        BlockingLock,
+        BlockingSection,
+        join_blocking,
+    )
+    from congenial.net.config import ClusterConfig, Timing, Tls
+    from congenial.net.guarded import Guarded, Section
+    from congenial.net.held import Held
+    from congenial.net.locks import Cluster, Lock, join
     from congenial.sim.chance import Constant, Distribution, Exponential, LogNormal, Measured, Uniform
     from congenial.sim.faults import MessageFault, Outage, Partition, RandomOutages, RandomPartitions
     from congenial.sim.result import Result
@@ -57,19 +71,33 @@ __all__ = [
     "MUTEX",
     "WEAK",
     "Arrival",
+    "BlockingCluster",
+    "BlockingGuarded",
+    "BlockingHeld",
+    "BlockingLock",
+    "BlockingSection",
+    "Bounds",
+    "CheckResult",
+    "Cluster",
+    "ClusterConfig",
     "ClusterDegraded",
     "Comparison",
     "ConfigError",
     "CongenialError",
     "Constant",
     "ContractError",
+    "Counterexample",
     "Distribution",
     "Effect",
     "Event",
     "Exponential",
+    "FuzzResult",
     "Groups",
+    "Guarded",
+    "Held",
     "IllegalStep",
     "Law",
+    "Lock",
     "LockLost",
     "LockTimeout",
     "LogNormal",
@@ -88,14 +116,19 @@ __all__ = [
     "ProtocolError",
     "RandomOutages",
     "RandomPartitions",
+    "Replay",
     "Reproduction",
+    "Resource",
     "Result",
     "SafetyViolation",
     "Scenario",
+    "Section",
     "Spec",
     "Status",
     "Sweep",
     "SweepResult",
+    "Timing",
+    "Tls",
     "UnexpectedMessage",
     "Uniform",
     "__version__",
@@ -104,6 +137,7 @@ __all__ = [
     "fuzz",
     "join",
     "join_blocking",
+    "replay",
     "reproduce",
     "simulate",
     "sweep",
@@ -112,10 +146,24 @@ __all__ = [
 
 LAZY = {
     "Arrival": "congenial.sim.workload",
+    "BlockingCluster": "congenial.net.blocking",
+    "BlockingGuarded": "congenial.net.blocking",
+    "BlockingHeld": "congenial.net.blocking",
+    "BlockingLock": "congenial.net.blocking",
+    "BlockingSection": "congenial.net.blocking",
+    "Bounds": "congenial.checker.bounds",
+    "CheckResult": "congenial.checker.result",
+    "Cluster": "congenial.net.locks",
+    "ClusterConfig": "congenial.net.config",
     "Comparison": "congenial.lab.comparison",
     "Constant": "congenial.sim.chance",
+    "Counterexample": "congenial.checker.counterexample",
     "Distribution": "congenial.sim.chance",
     "Exponential": "congenial.sim.chance",
+    "FuzzResult": "congenial.checker.fuzz",
+    "Guarded": "congenial.net.guarded",
+    "Held": "congenial.net.held",
+    "Lock": "congenial.net.locks",
     "LogNormal": "congenial.sim.chance",
     "Measured": "congenial.sim.chance",
     "MessageFault": "congenial.sim.faults",
@@ -123,18 +171,23 @@ LAZY = {
     "Partition": "congenial.sim.faults",
     "RandomOutages": "congenial.sim.faults",
     "RandomPartitions": "congenial.sim.faults",
+    "Replay": "congenial.checker.replay",
     "Reproduction": "congenial.lab.reproduction",
     "Result": "congenial.sim.result",
     "Scenario": "congenial.sim.scenario",
+    "Section": "congenial.net.guarded",
     "Status": "congenial.lab.runner",
     "Sweep": "congenial.lab.sweep",
     "SweepResult": "congenial.lab.results",
+    "Timing": "congenial.net.config",
+    "Tls": "congenial.net.config",
     "Uniform": "congenial.sim.chance",
     "check": "congenial.checker.check",
     "compare": "congenial.lab.api",
     "fuzz": "congenial.checker.fuzz",
     "join": "congenial.net.locks",
     "join_blocking": "congenial.net.blocking",
+    "replay": "congenial.checker.replay",
     "reproduce": "congenial.lab.api",
     "simulate": "congenial.sim.simulate",
     "sweep": "congenial.lab.api",

@@ -43,6 +43,7 @@ class Replay:
 
     >>> from tempfile import TemporaryDirectory
     >>> from congenial.checker.check import check
+    >>> from congenial.checker.replay import write_trace
     >>> found = check("suzuki-kasami", nodes=2, requests=1, losses=1).counterexample
     >>> with TemporaryDirectory() as folder:
     ...     write_trace(f"{folder}/lost.ndjson", "suzuki-kasami", 2, {}, False, found.events)
@@ -73,8 +74,17 @@ class Replay:
 
 
 def replay(path: str | Path) -> Replay:
-    """Run a trace of `check`, `fuzz` or `simulate` again. `ConfigError`: the file is no trace, or does not fit the
-    algorithm any more."""
+    """Run a trace of `check`, `fuzz` or `simulate` again. `ConfigError`: the file is no trace, or no longer fits the
+    algorithm.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from congenial import simulate
+    >>> with TemporaryDirectory() as folder:
+    ...     result = simulate("suzuki-kasami", nodes=3, requests=2, trace=f"{folder}/run.ndjson")
+    ...     again = replay(f"{folder}/run.ndjson")
+    >>> again.ok, again.nodes
+    (True, 3)
+    """
     events = read_trace(path)
     if not events or events[0].event != BEGIN or not events[0].fields:
         raise ConfigError(f"{path} does not begin with the system it is about, so it cannot be run again")

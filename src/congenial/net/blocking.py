@@ -70,7 +70,15 @@ class LoopCall(Generic[T]):
 
 
 class BlockingHeld:
-    """A lock held by a thread: its `name`, `group` and `fence` as those of `Held`."""
+    """A lock held by a thread: its `name`, `group` and `fence` as those of `Held`.
+
+    >>> with join_blocking("a", {"a": "127.0.0.1:7101"}) as cluster:
+    ...     held = cluster.mutex("invoices").acquire()
+    ...     held.check()
+    ...     held.release()
+    ...     print(held.name, held.held)
+    invoices False
+    """
 
     def __init__(self, cluster: BlockingCluster, held: Held) -> None:
         self._cluster = cluster
@@ -108,7 +116,14 @@ class BlockingHeld:
 
 
 class BlockingSection(BlockingHeld):
-    """The right to issue operations on a guarded object."""
+    """The right to issue operations on a guarded object.
+
+    >>> from congenial.problems.weak import Counter
+    >>> with join_blocking("a", {"a": "127.0.0.1:7101"}) as cluster:
+    ...     with cluster.guarded("total", Counter()) as section:
+    ...         print(section.issue(5), section.issue(7))
+    5 12
+    """
 
     def issue(self, operation: Any) -> Any:
         """Have all replicas execute an operation; its result, or `LockLost`, and then it is never executed."""
@@ -140,7 +155,14 @@ class Acquirable(Generic[H]):
 
 
 class BlockingLock(Acquirable[BlockingHeld]):
-    """A lock that can be acquired, again and again, as `Lock`."""
+    """A lock that can be acquired, again and again, like `Lock`.
+
+    >>> with join_blocking("a", {"a": "127.0.0.1:7101"}) as cluster:
+    ...     lock = cluster.mutex("invoices", timeout=2.5)
+    ...     with lock as held:
+    ...         print(held.name, held.held)
+    invoices True
+    """
 
     def __init__(self, cluster: BlockingCluster, name: str, lock: Callable[[], Lock]) -> None:
         super().__init__()
@@ -164,7 +186,16 @@ class BlockingLock(Acquirable[BlockingHeld]):
 
 
 class BlockingGuarded(Acquirable[BlockingSection]):
-    """A replicated object that threads can work on, as `Guarded`."""
+    """A replicated object that threads can work on, like `Guarded`.
+
+    >>> from congenial.problems.weak import Counter
+    >>> with join_blocking("a", {"a": "127.0.0.1:7101"}) as cluster:
+    ...     total = cluster.guarded("total", Counter())
+    ...     with total as section:
+    ...         _ = section.issue(5)
+    ...     print(total.replica.total)
+    5
+    """
 
     def __init__(self, cluster: BlockingCluster, guarded: Guarded) -> None:
         super().__init__()

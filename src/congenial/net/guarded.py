@@ -48,7 +48,17 @@ IN_DOUBT: Final = "the operation under way may be executed or not"
 
 
 class Section(Held):
-    """The right to issue operations. As with any lock, `lost` can be awaited, and `on_lost` calls back."""
+    """The right to issue operations. As with any lock, `lost` can be awaited, and `on_lost` calls back.
+
+    >>> import asyncio
+    >>> from congenial.problems.weak import Counter
+    >>> async def add() -> None:
+    ...     async with join("a", {"a": "127.0.0.1:7101"}) as cluster:
+    ...         async with cluster.guarded("total", Counter()) as section:
+    ...             print(await section.issue(5), await section.issue(7))
+    >>> asyncio.run(add())
+    5 12
+    """
 
     __slots__ = ()
 
@@ -62,7 +72,19 @@ class Section(Held):
 
 
 class Guarded:
-    """An object, ready to be worked on: `async with`, or `acquire` and `Section.release`. Tasks may share it."""
+    """A replicated object that tasks can work on: with `async with`, or with `acquire` and `Section.release`.
+
+    >>> import asyncio
+    >>> from congenial.problems.weak import Counter
+    >>> async def add() -> None:
+    ...     async with join("a", {"a": "127.0.0.1:7101"}) as cluster:
+    ...         total = cluster.guarded("total", Counter())
+    ...         async with total as section:
+    ...             await section.issue(5)
+    ...         print(total.replica.total)
+    >>> asyncio.run(add())
+    5
+    """
 
     def __init__(self, guard: Guard, timeout: float | None) -> None:
         self.name = guard.name

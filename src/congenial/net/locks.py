@@ -92,6 +92,7 @@ class LockForms(ABC, Generic[L, T]):
 class Lock:
     """A lock that can be acquired, again and again: with `async with`, or with `acquire` and `Held.release`.
 
+    >>> import asyncio
     >>> async def pay() -> None:
     ...     async with join("a", {"a": "127.0.0.1:7101"}) as cluster:
     ...         lock = cluster.mutex("invoices", timeout=2.5)
@@ -137,6 +138,7 @@ class Lock:
 class Cluster(LockForms[Lock, Awaitable[Held | None]]):
     """This process as a member of a cluster; made by `join`.
 
+    >>> import asyncio
     >>> async def work() -> None:
     ...     async with join("a", {"a": "127.0.0.1:7101"}) as cluster:
     ...         async with cluster.mutex("invoices"):

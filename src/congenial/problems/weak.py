@@ -54,7 +54,17 @@ def fence_of(epoch: int, count: int) -> int:
 class Resource:
     """A deterministic state machine: equal operations in an equal order give equal results and an equal state. Its
     attributes are its state. They are plain data, as a node's are; so are operations and results, which travel in
-    messages."""
+    messages.
+
+    >>> class Tally(Resource):
+    ...     def __init__(self):
+    ...         self.votes = 0
+    ...     def apply(self, operation):
+    ...         self.votes += 1
+    ...         return self.votes
+    >>> Tally().apply("yes")
+    1
+    """
 
     def apply(self, operation: object) -> object:
         """Execute an operation. One that does not fit changes nothing, and its result says so."""
