@@ -62,7 +62,7 @@ def test_a_process_that_leaves_keeps_the_token_if_nobody_waits() -> None:
 
 
 def test_a_token_s_queue_tells_of_requests_that_have_not_arrived() -> None:
-    """ "Q and LN are the same as in the original algorithm": who is in Q has asked for one more than LN says."""
+    """ "Q and LN are the same as in the original algorithm": a process in Q has asked once more than LN says."""
     asker = waiting()
     receive(asker, 1, Privilege((3, 0), (0, 0, 1, 4)))
     assert release(asker) == ["Privilege(queue=(0,), served=(0, 0, 1, 5)) to 3"]
