@@ -16,7 +16,7 @@ LAYERS = (  # from the bottom
     {"codec"},
     {"link"},
     {"connection", "greeting"},
-    {"dialer", "roster"},
+    {"dialer", "roster", "suspicion"},
     {"membership"},
     {"seat", "absence", "held"},
     {"entrance"},

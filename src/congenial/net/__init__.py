@@ -7,7 +7,8 @@ calls those above it only through an interface that it declares itself:
 - `door`, `hall` and `guarded` are one lock, semaphore or replicated object, with the tasks that wait for it
   (`entrance`).
 - `seat` is one node: it takes steps in the kernel's process shell, and carries out what they do.
-- `membership` knows which members are there (`roster`, `dialer`).
+- `membership` knows which members are there (`roster`, `greeting`, `suspicion`,
+  `dialer`).
 - `link` delivers messages once and in order, whatever happens to connections (`connection`).
 - `wire` and `codec` turn frames and messages into bytes.
 

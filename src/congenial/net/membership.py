@@ -1,7 +1,7 @@
 """This process as a member of its cluster: which other members are there, and the links to them.
 
-The membership greets peers and recognises them, agrees with them on the founding of the cluster (`Roster`), suspects
-peers that are silent and trusts them when they speak again, and says when locks may be asked for (`serving`).
+The membership greets peers and recognises them, agrees with them on the founding of the cluster (`Roster`), knows which
+of them are suspected to have crashed (`Suspicion`), and says when locks may be asked for (`serving`).
 
 The layer above hears of all that through `Listener`, and gets frames through the handlers that it has registered.
 """
@@ -24,6 +24,7 @@ from congenial.net.link import Link
 from congenial.net.logs import log
 from congenial.net.roster import FENCE_BITS, FORGETFUL, ORIGINAL, RECOVERED, Roster, new_incarnation
 from congenial.net.storage import Storage
+from congenial.net.suspicion import LEFT, RESTARTED, Suspicion
 from congenial.net.turn import Turn
 from congenial.net.wire import Bye, Frame, Hello, View
 
@@ -87,12 +88,12 @@ class Membership:
         self.serving = False  # the cluster is open, and the links have room: locks may be asked for
         self.closing = False
         self.started_at = self.now()
-        self.ticked_at = self.started_at
         self.links = [
             Link(self, turn, peer, other, self.now, config.timing.suspect_after)
             for peer, other in enumerate(self.members)
             if peer != self.me
         ]
+        self.suspicion = Suspicion(name, self.links, config.timing, self.now, self._on_suspicion)
         self.link_to: list[Link | None] = [None] * self.n
         for link in self.links:
             self.link_to[link.peer] = link
@@ -162,37 +163,20 @@ class Membership:
 
     async def _tick(self) -> None:
         """All that happens by the clock."""
-        timing = self.timing
-        period = min(timing.heartbeat / 2, 0.1)
         beat_at = 0.0
         while True:
-            await asyncio.sleep(period)
+            await asyncio.sleep(self.suspicion.period)
             now = self.now()
-            late = now - self.ticked_at - period
-            if late > timing.heartbeat:  # this process was stopped itself: silence in that time proves nothing
-                for link in self.links:
-                    link.heard_at += late
-            self.ticked_at = now
-            beat = now - beat_at >= timing.heartbeat
+            beat = now - beat_at >= self.timing.heartbeat
             if beat:
                 beat_at = now
             with self.turn:
-                self._look_at_links(now, beat)
+                for link in self.links:
+                    if link.connection is not None and (beat or link.ack_sent < link.received):
+                        link.acknowledge()
+                self.suspicion.look(now, self.roster.open)
                 if self.listener is not None:
                     self.listener.on_tick(now)
-
-    def _look_at_links(self, now: float, beat: bool) -> None:
-        for link in self.links:
-            if link.connection is not None and (beat or link.ack_sent < link.received):
-                link.acknowledge()
-            if link.heard:
-                link.heard = False
-                link.heard_at = now
-            elif now - link.heard_at > link.patience.allowed:
-                if link.connection is not None:
-                    link.connection.abort()
-                if self.roster.open:
-                    self._suspect(link, "silent")
 
     # -- greeting --------------------------------------------------------------------------------------
 
@@ -221,11 +205,11 @@ class Membership:
             if self.rejoins:
                 raise ProtocolError(f"{hello.sender!r} says that it is in no life")
             link.refusal = "it was restarted without its state; restart the whole cluster"
-            self._suspect(link, "restarted")
+            self.suspicion.suspect(link, RESTARTED)
             raise ProtocolError(f"{hello.sender!r} was restarted without its state; restart the whole cluster")
         if known and known != hello.incarnation:  # what it was told is gone, and what it knew
             if self.roster.open:
-                self._suspect(link, "restarted")  # if only for a moment
+                self.suspicion.suspect(link, RESTARTED)  # if only for a moment
             link.forget()
         if link.gap:
             raise ProtocolError(f"{hello.sender!r} was away for so long that it has missed too much: restart it")
@@ -278,7 +262,7 @@ class Membership:
         connection = link.connection
         if bye.leaving:
             link.refusal = "it has left the cluster"
-            self._suspect(link, "left")
+            self.suspicion.suspect(link, LEFT)
         else:
             self.on_refused(link, bye.reason)
         if connection is not None:
@@ -293,28 +277,13 @@ class Membership:
 
     # -- suspicion -------------------------------------------------------------------------------------
 
-    def _suspect(self, link: Link, why: str) -> None:
-        if not link.away:
-            link.away = True
-            link.misjudged = why == "silent"
-            level = logging.INFO if why == "left" else logging.WARNING
-            log(level, "peer.away", node=self.name, peer=link.name, why=why)
-            self._report_suspicion(link)
-
     def on_sign_of_life(self, link: Link) -> None:
-        link.away = False
-        link.heard_at = self.now()
-        if link.misjudged:
-            link.misjudged = False
-            link.patience.was_wrong()
-        log(logging.INFO, "peer.back", node=self.name, peer=link.name)
-        self._report_suspicion(link)
+        self.suspicion.trust(link)
 
-    def _report_suspicion(self, link: Link) -> None:
-        link.changed_at = self.now()
+    def _on_suspicion(self, link: Link) -> None:
         if self.opened.is_set() and self.listener is not None:
             self.listener.on_suspicion(link.peer, link.away)
-        self.on_acknowledged(link)
+        self.on_acknowledged(link)  # a link to a peer that is away may not count any more
 
     # -- opening and serving ---------------------------------------------------------------------------
 
