@@ -35,6 +35,8 @@ from congenial.net.config import free_addresses
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"((?:^(?!```)[^\n]+\n)*)\n?^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DRIVERS = ("sim", "compare", "check", "fuzz", "replay", "detector", "sweep")
+IN_PROCESS = tuple([f"congenial {name} " for name in DRIVERS])  # saves the time to start them
 WIDTH = "120"  # of the terminal
 VERDICT = re.compile(r"\b(SAFETY|DEADLOCK|STARVATION|CONCURRENT ENTRY|BOUND|ILLEGAL STEP|VIOLATION)\b")
 
@@ -131,6 +133,8 @@ def run_page(page: Path, folder: Path) -> None:
                 for command in Command.all_in(block):
                     if command.text.endswith("&"):
                         running.append(start(command.text.removesuffix("&"), folder, env))
+                    elif command.text.startswith(IN_PROCESS):
+                        command.run_here()
                     else:
                         command.run(folder, env)
             elif language == "python" and ">>>" in block:

@@ -60,7 +60,8 @@ def test_links_to_headings_lead_somewhere() -> None:
             assert anchor in anchors, f"{page.name} points to #{anchor}"
 
 
-RUNNING = ["tutorial.md", "simulator.md", "experiments.md", "checking.md", "writing-algorithms.md"]
+DEEP = pytest.param("experiments.md", marks=pytest.mark.deep)  # a sweep and a reproduction, with plots
+RUNNING = ["tutorial.md", "simulator.md", "checking.md", "writing-algorithms.md", DEEP]
 
 
 @pytest.mark.parametrize("page", RUNNING)
