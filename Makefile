@@ -42,8 +42,13 @@ test-deep: $(VENV)/built  ## the long explorations that make test leaves out, co
 	$(PYTEST) -m deep
 	PYTHONPATH=$(CURDIR)/src $(PYTEST) -m deep $(COMPILED_TESTS)
 
+# pyenv's commands find a version only if it is named.
 test-pythons:  ## the quick tests with each of PYTHONS that is installed, compiled and as plain Python
-	@set -e; for python in $(PYTHONS); do \
+	@set -e; \
+	if command -v pyenv >/dev/null; then \
+	  export PYENV_VERSION="$$(pyenv version-name):$$(pyenv versions --bare | grep -E '^3\.1[1-9]' | paste -sd:)"; \
+	fi; \
+	for python in $(PYTHONS); do \
 	  if $$python -c '' 2>/dev/null; then $(MAKE) test-python PYTHON=$$python VENV=.venv-$$python; \
 	  else echo "$$python is not installed: not tested"; fi; \
 	done

@@ -31,7 +31,7 @@ class Law:
     (diameter), E (edges), L (entries per round of bounded numbers), m (groups).
 
     >>> Law("0", "2*(n-1)").most_for({"n": 5})
-    8
+    8.0
     """
 
     def __init__(self, least: str, most: str | None = None) -> None:
@@ -50,8 +50,7 @@ class Law:
         return self._value(self.most, sizes)
 
     def _value(self, formula: str, sizes: Mapping[str, int]) -> float:
-        value: float = eval(formula, {"__builtins__": {}, **LAW_FUNCTIONS}, dict(sizes))  # noqa: S307 (names vetted above)
-        return value
+        return float(eval(formula, {"__builtins__": {}, **LAW_FUNCTIONS}, dict(sizes)))  # noqa: S307 (names vetted above)
 
     def __str__(self) -> str:
         return self.most if self.least == self.most else f"{self.least} .. {self.most}"
@@ -94,7 +93,7 @@ class Spec:
 
     >>> spec = Spec("my-lock", "My own lock", MUTEX, messages=Law("2*(n-1)"))
     >>> spec.messages.most_for({"n": 10})
-    18
+    18.0
     """
 
     name: str
