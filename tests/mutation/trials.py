@@ -26,7 +26,7 @@ HANDWRITTEN_LIMIT = 40_000
 
 @dataclass(frozen=True)
 class Trial:
-    """One call of `check` or `fuzz`, or a look at the fences."""
+    """One call of `check` or `fuzz`, or a look at fences, or at everybody inside together."""
 
     call: str
     parameters: tuple[tuple[str, Any], ...]
@@ -113,8 +113,8 @@ FAULTS: dict[str, tuple[Trial, ...]] = {
         fuzz(nodes=2, requests=3, groups=2, crashes=2, losses=2, duplicates=2, runs=MANY),
         fuzz(nodes=3, requests=3, groups=2, crashes=2, losses=2, duplicates=2, runs=MANY),
         fuzz(nodes=3, requests=3, groups=2, crashes=2, losses=2, duplicates=2, timers="quiet", runs=MANY),
-        check(nodes=3, requests=1, wants="0;0;1", losses=1),
-        check(nodes=3, requests=1, wants="0;0;1", crashes=1),
+        check(nodes=3, requests=1, wants="0;0;1", losses=1, limit=60_000),
+        check(nodes=3, requests=1, wants="0;0;1", crashes=1, limit=60_000),
     ),
     "mishra-srimani": (
         check(nodes=2, requests=1, timers="quiet"),
@@ -123,8 +123,8 @@ FAULTS: dict[str, tuple[Trial, ...]] = {
         check(nodes=2, requests=1, crashes=1, recovery=False),
         check(nodes=2, requests=2, crashes=1, limit=40_000),
         check(nodes=2, requests=2, losses=1, limit=40_000),
-        check(nodes=3, requests=1, crashes=1, limit=40_000),
-        check(nodes=3, requests=1, losses=1, limit=40_000),
+        check(nodes=3, requests=1, crashes=1, limit=60_000),
+        check(nodes=3, requests=1, losses=1, limit=60_000),
         fuzz(nodes=2, requests=3, crashes=1, runs=MANY),
         fuzz(nodes=3, requests=2, crashes=1, timers="quiet", runs=MANY),
         fuzz(nodes=3, requests=2, crashes=1, runs=MANY),
@@ -140,9 +140,9 @@ FAULTS: dict[str, tuple[Trial, ...]] = {
         check(nodes=2, requests=1, losses=2),
         check(nodes=2, requests=2, crashes=1),
         check(nodes=2, requests=2, crashes=1, losses=1, limit=40_000),
-        check(nodes=3, requests=1, crashes=1, limit=40_000),
-        check(nodes=3, requests=1, losses=1),
-        check(nodes=3, requests=1, crashes=1, losses=1, timers="free"),
+        check(nodes=3, requests=1, crashes=1, limit=60_000),
+        check(nodes=3, requests=1, losses=1, limit=60_000),
+        check(nodes=3, requests=1, crashes=1, losses=1, timers="free", limit=60_000),
         fuzz(nodes=2, requests=3, crashes=2, losses=2, runs=MANY),
         fuzz(nodes=3, requests=2, crashes=2, losses=2, runs=MANY),
         fuzz(nodes=3, requests=2, crashes=2, losses=2, timers="quiet", runs=MANY),
@@ -151,11 +151,11 @@ FAULTS: dict[str, tuple[Trial, ...]] = {
     "naimi-trehel-recovery": (
         check(nodes=2, requests=1, crashes=1),
         check(nodes=2, requests=1, losses=1),
-        check(nodes=3, requests=1, losses=1),
+        check(nodes=3, requests=1, losses=1, limit=60_000),
         check(nodes=2, requests=2, crashes=1),
-        check(nodes=3, requests=1, crashes=1, recovery=False),
-        check(nodes=3, requests=1, crashes=1, limit=40_000),
-        check(nodes=3, requests=2, losses=1, limit=40_000),
+        check(nodes=3, requests=1, crashes=1, recovery=False, limit=60_000),
+        check(nodes=3, requests=1, crashes=1, limit=60_000),
+        check(nodes=3, requests=2, losses=1, limit=60_000),
         fuzz(nodes=2, requests=3, crashes=1, runs=MANY),
         fuzz(nodes=3, requests=3, crashes=1, runs=MANY),
         fuzz(nodes=4, requests=2, crashes=1, runs=MANY),
@@ -166,8 +166,8 @@ FAULTS: dict[str, tuple[Trial, ...]] = {
     "agrawal-el-abbadi": (
         check(nodes=2, requests=1, crashes=1),
         check(nodes=2, requests=2, crashes=1),
-        check(nodes=3, requests=1, crashes=1),
-        check(nodes=3, requests=1, crashes=1, recovery=False),
+        check(nodes=3, requests=1, crashes=1, limit=60_000),
+        check(nodes=3, requests=1, crashes=1, recovery=False, limit=60_000),
         check(nodes=2, requests=1, suspicions=1, options=KEEP),
         fuzz(nodes=3, requests=3, crashes=3, runs=400),
         fuzz(nodes=7, requests=2, crashes=5, runs=200),
@@ -184,7 +184,7 @@ def trials_for(algorithm: type[Node]) -> list[Trial]:
     spec = algorithm.spec
     usual = usual_trials(spec.problem or MUTEX)
     fences = [] if spec.name in WITHOUT_FENCES else [Trial("fences", (("nodes", 3),))]
-    special = [*fences, *FAULTS.get(spec.name, ()), *handwritten().get(algorithm.__name__, ())]
+    special = [*fences, *_together(algorithm), *FAULTS.get(spec.name, ()), *handwritten().get(algorithm.__name__, ())]
     return list(dict.fromkeys([*usual, *special, *_with_other_options(algorithm, usual)]))
 
 
@@ -216,6 +216,18 @@ def usual_trials(problem: Problem) -> tuple[Trial, ...]:
     if problem.groups:
         return GROUP_TRIALS
     return KMUTEX_TRIALS if problem.concurrent_entry else MUTEX_TRIALS
+
+
+def _together(algorithm: type[Node]) -> Iterator[Trial]:
+    """Where concurrent entry is promised: with every value of every option."""
+    spec = algorithm.spec
+    if spec.problem is not None and spec.problem.concurrent_entry and spec.concurrent_entry:
+        together = Trial("together", (("nodes", 6),))
+        yield together
+        for option in spec.options:
+            for choice in option.choices:
+                if choice != option.default:
+                    yield together.with_options({option.name: choice})
 
 
 def _with_other_options(algorithm: type[Node], usual: tuple[Trial, ...]) -> Iterator[Trial]:

@@ -1,0 +1,32 @@
+"""What mutants are tried on."""
+
+from __future__ import annotations
+
+import pytest
+from fences import WITHOUT_FENCES
+from trials import FAULTS, handwritten, trials_for
+
+from congenial.systems.catalogue import SOUND
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_every_algorithm_has_trials_of_each_kind(name: str) -> None:
+    algorithm = SOUND[name]
+    trials = trials_for(algorithm)
+    assert len(trials) == len(set(trials)) >= 8
+    assert {"check", "fuzz"} <= {trial.call for trial in trials}
+    assert ("fences" in {trial.call for trial in trials}) == (name not in WITHOUT_FENCES)
+    promised = algorithm.spec.problem is not None and algorithm.spec.problem.concurrent_entry
+    assert ("together" in {trial.call for trial in trials}) == (promised and algorithm.spec.concurrent_entry)
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_an_algorithm_that_survives_faults_is_tried_with_faults(name: str) -> None:
+    kinds = {"crashes", "losses", "suspicions", "duplicates"}
+    faulty = [trial for trial in trials_for(SOUND[name]) if kinds & dict(trial.parameters).keys()]
+    assert bool(faulty) == (SOUND[name].spec.faults != "none")
+
+
+def test_the_systems_of_handwritten_mutants_are_among_them() -> None:
+    assert set(handwritten()) == {algorithm.__name__ for algorithm in SOUND.values()}
+    assert set(FAULTS) <= set(SOUND)

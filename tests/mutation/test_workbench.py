@@ -1,0 +1,66 @@
+"""A mutant takes the place of a module in all that is made of it; what goes wrong in a process is told."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from workbench import SOURCES, imports_of, module_name
+
+HERE = Path(__file__).parent
+REPLACED = """
+import sys
+from mutate import mutants_of
+from workbench import SOURCES, put_in_place, set_up
+set_up()
+group = "congenial.algorithms.group."
+old = dict(sys.modules)
+mutant = mutants_of(SOURCES / "congenial/algorithms/group/surrogate_quorum.py")[0]
+put_in_place(mutant)
+new = sys.modules
+for name in ("surrogate_quorum", "surrogate_b", "surrogate", "surrogate_solitary"):
+    assert new[group + name] is not old[group + name], name
+    assert getattr(new[group[:-1]], name) is new[group + name], name
+assert new[group + "ra1"] is old[group + "ra1"]
+assert issubclass(new[group + "surrogate"].Locked, new[group + "surrogate_quorum"].Locked)
+algorithm = new["congenial.systems.catalogue"].ALGORITHMS["surrogate-solitary"]
+assert algorithm is new[group + "surrogate_solitary"].SurrogateSolitary
+"""
+OUTCOMES = """
+from mutate import mutants_of
+from trials import check
+from workbench import SOURCES, Task, Worker, set_up
+set_up()
+task = Task("raymond-tree", check(nodes=2, requests=1), 20.0)
+found = {}
+for mutant in mutants_of(SOURCES / "congenial/algorithms/token/raymond_tree.py"):
+    if mutant.owner in ("RaymondTree.request", "RaymondTree.__init__"):
+        worker = Worker(mutant, [task])
+        while worker.read():
+            pass
+        found[mutant.name.partition(": ")[2]] = worker.killed.verdict if worker.killed else ""
+assert found["`self.wait()` -> `pass`"] == "illegal step", found
+assert found["`self._serve(out)` -> `pass`"] == "deadlock", found
+assert found["`super().__init__(me, n)` -> `pass`"] == "AttributeError", found
+assert found["in `self.entries = 0`: `0` -> `1`"] == "", found
+"""
+
+
+def run(code: str) -> None:
+    done = subprocess.run([sys.executable, "-c", code], cwd=HERE, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_mutated_module_is_replaced_wherever_it_is_used() -> None:
+    run(REPLACED)
+
+
+def test_what_becomes_of_mutants() -> None:
+    run(OUTCOMES)
+
+
+def test_what_a_module_is_made_of() -> None:
+    path = SOURCES / "congenial" / "algorithms" / "group" / "surrogate.py"
+    found = [name.rpartition(".")[2] for name in imports_of(module_name(path))]
+    assert found == ["surrogate", "surrogate_b", "surrogate_quorum"]
