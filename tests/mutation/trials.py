@@ -70,6 +70,8 @@ GROUP_TRIALS = (
     fuzz(nodes=7, requests=2, groups=3),
     fuzz(nodes=3, requests=8, groups=2, runs=20),
     check(nodes=4, requests=1, wants="0;0;1;1"),
+    check(nodes=3, requests=1, wants="0|1;1|2;0"),
+    fuzz(nodes=4, requests=3, wants="0|1;1|2;0,1;0|2", runs=100),
 )
 KMUTEX_TRIALS = (
     check(nodes=1, requests=2),
