@@ -21,6 +21,7 @@ def test_every_entry_has_a_command_and_a_remedy() -> None:
 
 
 @pytest.mark.parametrize("command", commands_of(PAGE), ids=lambda command: command.text)
+@pytest.mark.deep
 def test_the_command_says_what_the_page_says(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     assert command.expected, "the page should say what the command prints"
     monkeypatch.chdir(ROOT)

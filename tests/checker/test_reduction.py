@@ -73,6 +73,7 @@ def test_broken_ones_are_found_broken_either_way(broken: type[Node], order: str)
     assert not reduced.ok
 
 
+@pytest.mark.deep
 def test_ricart_agrawala_is_reduced_fivefold() -> None:
     full, reduced = both(ALGORITHMS["ricart-agrawala"], nodes=3, requests=2)
     assert full.ok

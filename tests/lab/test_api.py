@@ -26,6 +26,7 @@ SMALL = Sweep(["suzuki-kasami", "ricart-agrawala"], {"nodes": [3, 5]}, {"request
 
 
 @pytest.mark.parametrize("module", ["api", "sweep", "steps"])
+@pytest.mark.deep
 def test_the_examples_in_docstrings(module: str) -> None:
     done = doctest.testmod(import_module(f"congenial.lab.{module}"))
     assert done.attempted > 0
@@ -132,6 +133,7 @@ def test_a_sweep_says_where_it_is_less_precise_than_asked() -> None:
     assert not sweep(replace(SMALL, precision=100.0)).imprecise()
 
 
+@pytest.mark.deep
 def test_a_sweep_from_a_file_leaves_its_folder(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(SMALL.to_toml())
     first = sweep(tmp_path / "mine.toml", folder=tmp_path / "run")
@@ -163,6 +165,7 @@ def test_a_sweep_that_is_wrong_names_the_parameter(changed: dict[str, Any], reas
 # -- reproduce -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 def test_a_paper_without_a_folder_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     made = reproduce("wme", figures=["table1"])
@@ -172,6 +175,7 @@ def test_a_paper_without_a_folder_leaves_nothing(tmp_path: Path, monkeypatch: py
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.deep
 def test_a_paper_with_a_folder_and_a_page(tmp_path: Path) -> None:
     reproduce("wme/table1", folder=tmp_path / "run", docs=tmp_path / "docs")
     assert (tmp_path / "run" / "table1" / "verdict.md").exists()
@@ -196,6 +200,7 @@ def test_what_cannot_be_reproduced(paper: str, kwargs: dict[str, Any], reason: s
 # -- extras --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 def test_extras_are_needed_only_for_folders_frames_and_clusters(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.mark.parametrize("kind", ["absolute", "ratio"])
+@pytest.mark.deep
 def test_equal_results_give_equal_pictures(kind: str, tmp_path: Path) -> None:
     outcome = made_up("nodes", {5: 2.2, 50: 0.3, 500: 0.01}, 0.004)
     first = plot(outcome, kind, "a title", tmp_path / "first")
@@ -47,6 +48,7 @@ def test_all_kinds_of_axes(ratios, tmp_path: Path) -> None:  # type: ignore[no-u
             assert path.stat().st_size > 1000
 
 
+@pytest.mark.deep
 def test_two_parameters_make_a_column_for_each_second_value(tmp_path: Path) -> None:
     one = made_up("nodes", {3: 0.5, 5: 0.6})
     sweep = Sweep(one.sweep.algorithms, {"nodes": (3, 5), "hold": (1, 2, 3)}, least=3, most=3)

@@ -163,6 +163,7 @@ def test_a_run_that_goes_wrong_stops_the_sweep_and_says_how_to_repeat_it(tmp_pat
         sweep(greedy)
 
 
+@pytest.mark.deep
 def test_a_worker_that_dies_is_reported_and_finished_runs_are_kept(tmp_path: Path) -> None:
     (tmp_path / "dying.py").write_text(DYING)
     (tmp_path / "deadly").touch()
@@ -230,6 +231,7 @@ def wait_for_workers(process: subprocess.Popen[str]) -> None:
         sleep(0.05)
 
 
+@pytest.mark.deep
 def test_a_killed_sweep_goes_on_and_leaves_no_workers_behind(tmp_path: Path) -> None:
     with long_sweep(tmp_path / "run") as process:
         os.kill(process.pid, signal.SIGKILL)
@@ -249,6 +251,7 @@ def test_a_killed_sweep_goes_on_and_leaves_no_workers_behind(tmp_path: Path) -> 
     assert len({_run_of(line) for line in lines}) == len(lines), "something was run twice"
 
 
+@pytest.mark.deep
 def test_ctrl_c_ends_a_sweep_and_its_workers_and_says_how_to_go_on(tmp_path: Path) -> None:
     with long_sweep(tmp_path / "run") as process:
         os.killpg(process.pid, signal.SIGINT)

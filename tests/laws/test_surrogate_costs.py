@@ -97,6 +97,7 @@ def stale_invitations(events: list[Event]) -> int:
     return stale
 
 
+@pytest.mark.deep
 def test_lists_of_what_is_over_do_away_with_stale_invitations() -> None:
     load: dict[str, Any] = {"nodes": 13, "groups": 2, "requests": 25, "think": 5, "hold": 1, "delay": SLOW_NOW_AND_THEN}
     counts = {name: [stale_invitations(traced(name, seed, **load)) for seed in range(3)] for name in FORMS}
@@ -177,6 +178,7 @@ def told_per_entry(algorithm: str | type[Node], n: int, think: float) -> float:
     return sum([len(over) for over in lists]) / entries(events)
 
 
+@pytest.mark.deep
 def test_a_request_that_is_over_is_told_at_most_b_times_by_its_own_and_its_leader_s_members() -> None:
     for n in (13, 31, 57):
         for think in (0, 100):

@@ -145,6 +145,7 @@ def test_nodes_locks_and_status(machine: Machine) -> None:
     assert "peer.away" in events
 
 
+@pytest.mark.deep
 def test_certificates_from_the_command_line_secure_a_cluster(machine: Machine) -> None:
     text = (machine.folder / "cluster.toml").read_text()
     machine.write(text + '\n[tls]\nca = "certs/ca.pem"\ncertificate = "certs/{name}.pem"\nkey = "certs/{name}.key"\n')
@@ -181,6 +182,7 @@ def test_mistakes_are_said_in_one_line(machine: Machine) -> None:
     assert "insecure = true" in machine.run("node", "--name", "a").stderr
 
 
+@pytest.mark.deep
 def test_the_demo_ends_without_a_violation(machine: Machine) -> None:
     ended = machine.run("demo", "--seconds", "2")
     assert ended.returncode == 0, ended.stderr

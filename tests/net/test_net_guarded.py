@@ -165,6 +165,7 @@ def test_the_judge_sees_a_replica_that_differs() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.deep
 def test_members_crash_amid_operations(seed: int) -> None:
     async def story() -> None:
         rng = random.Random(seed)
@@ -222,6 +223,7 @@ def test_a_member_that_is_cut_off_loses_its_section_and_catches_up() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.deep
 def test_cables_are_cut_again_and_again(seed: int) -> None:
     async def story() -> None:
         rng = random.Random(seed)
@@ -347,6 +349,7 @@ def test_a_member_that_names_it_much_too_late_is_excluded(monkeypatch: pytest.Mo
     run(story())
 
 
+@pytest.mark.deep
 def test_a_member_that_is_away_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link, "FULL", 60)
 
@@ -484,6 +487,7 @@ def test_tasks_share_a_section_and_take_turns() -> None:
     run(story())
 
 
+@pytest.mark.deep
 def test_a_majority_must_be_there() -> None:
     async def story() -> None:
         async with clusters(3) as members:
@@ -577,6 +581,7 @@ def outcomes(folder: Path, name: str) -> list[tuple[str, int, int]]:
     return [(kind, int(number), int(place)) for kind, number, place in map(str.split, lines)]
 
 
+@pytest.mark.deep
 def test_processes_are_killed_and_suspended(tmp_path: Path) -> None:
     """Five processes; one is suspended for longer than others have patience, two are killed."""
     names = "abcde"

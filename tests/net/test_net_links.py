@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from netlab import QUICK, Cable, address_of, cabled_clusters, listener
 
 from congenial.algorithms.group.token_gme import Request
@@ -71,6 +72,7 @@ async def talk_through_cuts(cuts: int) -> None:
     await cable.close()
 
 
+@pytest.mark.deep
 def test_connections_cut_at_any_byte_lose_nothing_and_repeat_nothing() -> None:
     asyncio.run(talk_through_cuts(CUTS))
 
@@ -114,6 +116,7 @@ def test_a_slow_link_is_only_slow() -> None:
     asyncio.run(story())
 
 
+@pytest.mark.deep
 def test_a_full_link_holds_back_new_work_until_it_drains() -> None:
     async def story() -> None:
         patient = replace(QUICK, suspect_after=20.0, heartbeat=0.05)

@@ -77,6 +77,7 @@ def rack(tmp_path: Path) -> Iterator[Nodes]:
         made.tear_down()
 
 
+@pytest.mark.deep
 def test_a_cut_cable_is_noticed_and_mended(rack: Nodes) -> None:
     async def story() -> None:
         async with Client(rack.socket("a")) as a, Client(rack.socket("b")) as b, Client(rack.socket("c")) as c:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
 from netlab import witness_process
 from soak import soak
 
 
+@pytest.mark.deep
 def test_nothing_is_lost_and_nothing_leaks(tmp_path: Path) -> None:
     with witness_process(tmp_path) as witness:
         tally = asyncio.run(soak(seconds=8, nodes=5, tasks=100, locks=50, witness=witness))

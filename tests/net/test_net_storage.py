@@ -147,6 +147,7 @@ def write_five(folder: Path) -> tuple[bytes, list[int]]:
     return (folder / NAME).read_bytes(), sizes
 
 
+@pytest.mark.deep
 def test_a_write_that_was_cut_off_at_any_byte_is_as_if_it_had_not_begun(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,6 +167,7 @@ def test_a_write_that_was_cut_off_at_any_byte_is_as_if_it_had_not_begun(
             assert stored(tmp_path)["new"] == cut
 
 
+@pytest.mark.deep
 def test_a_flipped_bit_is_noticed(tmp_path: Path) -> None:
     whole, _ = write_five(tmp_path)
     for place in range(len(whole)):
@@ -177,6 +179,7 @@ def test_a_flipped_bit_is_noticed(tmp_path: Path) -> None:
                 DirectoryStorage(tmp_path)
 
 
+@pytest.mark.deep
 def test_the_file_does_not_grow_for_ever(tmp_path: Path) -> None:
     storage = DirectoryStorage(tmp_path)
     storage.save("old", "stays")

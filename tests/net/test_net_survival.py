@@ -152,6 +152,7 @@ def test_a_killed_member_comes_back(remembers: bool, tmp_path: Path) -> None:
     run(story())
 
 
+@pytest.mark.deep
 def test_all_come_back_and_a_majority_is_enough(tmp_path: Path) -> None:
     async def story() -> None:
         async with town(3, tmp_path) as made:
@@ -175,6 +176,7 @@ def test_all_come_back_and_a_majority_is_enough(tmp_path: Path) -> None:
     run(story())
 
 
+@pytest.mark.deep
 def test_if_too_many_have_lost_their_memory_nothing_is_granted() -> None:
     async def story() -> None:
         async with town(3) as made:
@@ -396,6 +398,7 @@ def test_a_lock_used_by_several_tasks_interrupts_the_right_ones() -> None:
 # -- clocks --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 def test_clocks_may_be_set_forward_and_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Time is counted with a monotonic clock, and what is read off the wall only names lives, and the founding."""
     real = time.time
@@ -440,6 +443,7 @@ def test_chaos(tmp_path: Path) -> None:
     assert sum(tally.writes.values()) > 100, tally
 
 
+@pytest.mark.deep
 def test_a_command_is_ended_when_its_node_is_cut_off(tmp_path: Path) -> None:
     """The node is stopped for so long that the others go on without it; its command ends when it is back."""
     machines = Machines(tmp_path)

@@ -20,6 +20,7 @@ from congenial.systems.streams import stream
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 
+@pytest.mark.deep
 def test_the_interpreted_package_repeats_every_run_to_the_bit(tmp_path: Path) -> None:
     """Where the tests run compiled this compares compiled with interpreted; where not, two processes."""
     shutil.copytree(SOURCE, tmp_path / "src", ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"))
