@@ -8,10 +8,11 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 SOURCES := $(shell find src -name '*.py') setup.py pyproject.toml README.md
 PYTEST := $(BIN)/python -m pytest -q -n 2
-# What runs once more interpreted: the tests of the compiled rooms. The network, the laboratory and the command line are
-# never compiled.
-COMPILED_TESTS := $(addprefix tests/,kernel parts paper traces conformance group sim faults weak transform \
-  checker/test_state_counts.py checker/test_known_results.py checker/test_explorer_faults.py)
+# The tests of the compiled rooms run once more interpreted, some of them in `make test` and the rest in `make test-deep`.
+# The network, the laboratory and the command line are never compiled.
+INTERPRETED_QUICK := $(addprefix tests/,kernel paper traces sim checker/test_explorer_faults.py)
+INTERPRETED_REST := $(addprefix tests/,parts conformance group faults weak transform checker/test_state_counts.py \
+  checker/test_known_results.py)
 # The tests that test-pythons runs. By default all of them compiled, and as plain Python those above and tests/cli.
 PYTHON_TESTS ?=
 unexport PYTHONPATH
@@ -35,12 +36,13 @@ lint: $(VENV)/tools  ## style and types
 test-compiled: $(VENV)/built  ## the quick tests of the installed package
 	$(PYTEST) -m "not deep"
 
-test-interpreted: $(VENV)/built  ## the quick tests of the compiled rooms, with the sources as they are
-	PYTHONPATH=$(CURDIR)/src $(PYTEST) -m "not deep" $(COMPILED_TESTS)
+test-interpreted: $(VENV)/built  ## quick tests of the compiled rooms, with the sources as they are
+	PYTHONPATH=$(CURDIR)/src $(PYTEST) -m "not deep" $(INTERPRETED_QUICK)
 
 test-deep: $(VENV)/built  ## the long explorations that make test leaves out, compiled and interpreted
 	$(PYTEST) -m deep
-	PYTHONPATH=$(CURDIR)/src $(PYTEST) -m deep $(COMPILED_TESTS)
+	PYTHONPATH=$(CURDIR)/src $(PYTEST) -m deep $(INTERPRETED_QUICK)
+	PYTHONPATH=$(CURDIR)/src $(PYTEST) $(INTERPRETED_REST)
 
 # pyenv's commands find a version only if it is named.
 test-pythons:  ## the quick tests with each of PYTHONS that is installed, compiled and as plain Python
@@ -58,7 +60,7 @@ test-python: $(VENV)/built
 	@rm -rf $(VENV)/built build/lib
 	CONGENIAL_PURE=1 $(PIP) --no-build-isolation --no-deps --force-reinstall .
 	@cd $(VENV) && bin/congenial --version
-	$(PYTEST) -m "not deep" $(or $(PYTHON_TESTS),$(COMPILED_TESTS) tests/cli)
+	$(PYTEST) -m "not deep" $(or $(PYTHON_TESTS),$(INTERPRETED_QUICK) $(INTERPRETED_REST) tests/cli)
 
 bench: $(VENV)/built  ## how fast engine, checker and locks are, beside others
 	@for script in benchmarks/*.py; do if grep -q __main__ $$script; then $(BIN)/python $$script || exit 1; fi; done
