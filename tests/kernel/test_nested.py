@@ -27,13 +27,12 @@ from congenial.checker.check import check
 from congenial.checker.fuzz import fuzz
 from congenial.checker.replay import replay, write_trace
 from congenial.checker.stepper import Action, Stepper
-from congenial.kernel import trace as tr
 from congenial.kernel.errors import ContractError, UnexpectedMessage
 from congenial.kernel.message import Message, integers
 from congenial.kernel.node import Node
 from congenial.kernel.out import Outbox
 from congenial.kernel.state import copy_of, durable_state, node_from, restore_durable, state_of
-from congenial.kernel.trace import SEND, Event, message_event
+from congenial.kernel.trace import CRASH, DELIVER, EXIT, RECOVER, REQUEST, SEND, Event, message_event
 from congenial.net.codec import Vocabulary, message_kinds
 from congenial.net.errors import ProtocolError
 from congenial.net.wire import Data, FrameReader, encode_frame
@@ -103,11 +102,11 @@ def test_a_part_that_was_saved_must_be_there_to_be_restored() -> None:
 
 def test_a_part_survives_a_crash() -> None:
     stepper = Stepper(System(Counting, 2), False)
-    stepper.take(Action(tr.REQUEST, 0, groups=(0,)))
+    stepper.take(Action(REQUEST, 0, groups=(0,)))
     while stepper.deliverable():
         packet = stepper.deliverable()[0]
-        stepper.take(Action(tr.DELIVER, int(packet.dst), int(packet.src), int(packet.number)))
-    for event in (tr.EXIT, tr.CRASH, tr.RECOVER):
+        stepper.take(Action(DELIVER, int(packet.dst), int(packet.src), int(packet.number)))
+    for event in (EXIT, CRASH, RECOVER):
         stepper.take(Action(event, 0))
     node = stepper.nodes[0]
     assert isinstance(node, Counting)

@@ -10,7 +10,7 @@ import pytest
 
 from congenial.checker.check import check
 from congenial.checker.stepper import Action, Stepper
-from congenial.kernel import trace as tr
+from congenial.kernel.trace import DELIVER, EXIT, REQUEST
 from congenial.parts.quorums.information import build_information
 from congenial.sim.result import Result
 from congenial.sim.simulate import simulate
@@ -129,20 +129,20 @@ def in_lockstep(original: System, general: System, requests: int, seed: int) -> 
     eager = rng.choice([0.1, 0.5, 0.9])  # how likely a request, or an exit, comes before a message
     while True:
         waiting = set(first.judge.waiters())
-        calls = [Action(tr.EXIT, process) for process in first.holders()]
+        calls = [Action(EXIT, process) for process in first.holders()]
         idle = [p for p in range(original.n) if left[p] and p not in waiting and p not in first.holders()]
-        calls += [Action(tr.REQUEST, process, groups=(0,)) for process in idle]
+        calls += [Action(REQUEST, process, groups=(0,)) for process in idle]
         packets = first.deliverable()
         if not calls and not packets:
             break
         if calls and (not packets or rng.random() < eager):
             action = other = rng.choice(calls)
-            left[action.node] -= action.event == tr.REQUEST
+            left[action.node] -= action.event == REQUEST
         else:
             packet = rng.choice(packets)
             twin = next(p for p in second.deliverable() if (p.src, p.dst) == (packet.src, packet.dst))
-            action = Action(tr.DELIVER, int(packet.dst), int(packet.src), int(packet.number))
-            other = Action(tr.DELIVER, int(packet.dst), int(packet.src), int(twin.number))
+            action = Action(DELIVER, int(packet.dst), int(packet.src), int(packet.number))
+            other = Action(DELIVER, int(packet.dst), int(packet.src), int(twin.number))
         first.take(action)
         second.take(other)
         assert under_way(first) == under_way(second), action

@@ -18,9 +18,8 @@ from typing import Any
 import pytest
 from netlab import NAMES, QUICK, cabled_clusters, clusters, crash
 
-from congenial.kernel import trace as tr
 from congenial.kernel.errors import ConfigError, ContractError
-from congenial.kernel.trace import Event
+from congenial.kernel.trace import CRASH, Event
 from congenial.net import link, replica, unclaimed
 from congenial.net.config import ClusterConfig, free_addresses
 from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld
@@ -103,7 +102,7 @@ class Firm:
             task.cancel()
         guard = self.guard(member.name)
         guard.history = None
-        self.history.append(Event(member._host.membership.now(), tr.CRASH, guard.node.me))
+        self.history.append(Event(member._host.membership.now(), CRASH, guard.node.me))
         await crash(member)
         del self.ledgers[member.name]
 

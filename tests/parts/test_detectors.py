@@ -10,7 +10,6 @@ import pytest
 from congenial.algorithms.token.suzuki_kasami import SuzukiKasami
 from congenial.checker.check import check
 from congenial.checker.fuzz import fuzz
-from congenial.kernel import trace as tr
 from congenial.kernel.effects import EVERYONE
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message
@@ -19,7 +18,7 @@ from congenial.kernel.out import Out, Outbox
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Spec
 from congenial.kernel.state import copy_of, state_of
-from congenial.kernel.trace import Trace
+from congenial.kernel.trace import ENTER, SUSPECT, TRUST, Trace
 from congenial.net.codec import message_kinds
 from congenial.parts.detectors import BEAT, NOBODY, Heartbeat, Heartbeats, Patience, parse_heartbeats
 from congenial.problems.mutex import MUTEX
@@ -134,7 +133,7 @@ def entered_at(**parameters: object) -> float:
     trace = Trace()
     scenario = Scenario(Asker, nodes=3, load="burst", delay="constant:1", until=300.0, crash=("2@0",), **parameters)  # type: ignore[arg-type]
     scenario.engine(1, trace).run()
-    times = [event.t for event in trace.events if event.event == tr.ENTER and event.node == 0]
+    times = [event.t for event in trace.events if event.event == ENTER and event.node == 0]
     return times[0] if times else -1.0
 
 
@@ -193,7 +192,7 @@ def test_timers_of_the_inner_node_are_not_the_detector_s() -> None:
 def suspicions(**parameters: object) -> list[tuple[float, str, int, int]]:
     trace = Trace()
     Scenario(Asker, nodes=3, load="burst", delay="constant:50", until=300.0, **parameters).engine(1, trace).run()  # type: ignore[arg-type]
-    return [(e.t, e.event, e.node, e.peer) for e in trace.events if e.event in (tr.SUSPECT, tr.TRUST)]
+    return [(e.t, e.event, e.node, e.peer) for e in trace.events if e.event in (SUSPECT, TRUST)]
 
 
 def test_false_suspicions_by_script() -> None:

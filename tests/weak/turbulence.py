@@ -5,8 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from congenial.checker.stepper import Action, Stepper
-from congenial.kernel import trace as tr
-from congenial.kernel.trace import Event
+from congenial.kernel.trace import CRASH, DELIVER, DROP, EXIT, ISSUE, REQUEST, SUSPECT, TRUST, Event
 from congenial.systems.catalogue import ALGORITHMS
 from congenial.systems.system import System
 
@@ -34,10 +33,10 @@ class Turbulence:
             if not possible:
                 return self.stepper.events
             action = self.rng.choice(possible)
-            if action.event == tr.REQUEST:
+            if action.event == REQUEST:
                 self.left[action.node] -= 1
                 self.issues[action.node] = 2
-            elif action.event == tr.ISSUE:
+            elif action.event == ISSUE:
                 self.issues[action.node] -= 1
             self.stepper.take(action)
         raise AssertionError(f"it goes on after {MOST_STEPS} steps")
@@ -46,13 +45,13 @@ class Turbulence:
         holders = self.stepper.holders()
         if self.crashes and self.rng.random() < 0.1:
             self.crashes -= 1
-            return Action(tr.CRASH, self.rng.choice(self._up()))
+            return Action(CRASH, self.rng.choice(self._up()))
         if self.mistakes and holders:
             victim = self.rng.choice(holders)
             others = [one for one in self._up() if one != victim and victim not in self.stepper.processes[one].suspects]
             if others:
                 self.mistakes -= 1
-                return Action(tr.SUSPECT, self.rng.choice(others), victim)
+                return Action(SUSPECT, self.rng.choice(others), victim)
         return None
 
     def _up(self) -> list[int]:
@@ -60,17 +59,17 @@ class Turbulence:
 
     def _possible(self) -> list[Action]:
         stepper = self.stepper
-        actions = [Action(tr.DELIVER, int(p.dst), int(p.src), int(p.number)) for p in stepper.deliverable()]
+        actions = [Action(DELIVER, int(p.dst), int(p.src), int(p.number)) for p in stepper.deliverable()]
         for packet in stepper.packets:
             if not stepper.processes[packet.src].up or not stepper.processes[packet.dst].up:
-                actions.append(Action(tr.DROP, int(packet.dst), int(packet.src), int(packet.number)))
+                actions.append(Action(DROP, int(packet.dst), int(packet.src), int(packet.number)))
         for process in self._up():
             if stepper.judge.holds[process] >= 0:
                 if not stepper.judge.pending[process]:
-                    actions.append(Action(tr.ISSUE if self.issues[process] else tr.EXIT, process))
+                    actions.append(Action(ISSUE if self.issues[process] else EXIT, process))
             elif stepper.judge.wants[process] is None and self.left[process]:
-                actions.append(Action(tr.REQUEST, process, groups=(0,)))
+                actions.append(Action(REQUEST, process, groups=(0,)))
             for peer in range(self.nodes):
                 if stepper.processes[peer].up == (peer in stepper.processes[process].suspects) and peer != process:
-                    actions.append(Action(tr.TRUST if stepper.processes[peer].up else tr.SUSPECT, process, peer))
+                    actions.append(Action(TRUST if stepper.processes[peer].up else SUSPECT, process, peer))
         return actions

@@ -17,9 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from congenial.kernel import trace as tr
 from congenial.kernel.judge import Operation, name_of
-from congenial.kernel.trace import Event
+from congenial.kernel.trace import ANSWER, CRASH, EJECT, ENTER, EXECUTE, EXIT, ISSUE, RECOVER, REQUEST, REST, Event
 from congenial.problems.weak import Resource
 
 AWAY: Final = "down"
@@ -29,26 +28,26 @@ IN: Final = "inside"
 ISSUING: Final = "issuing"
 
 FROM: Final = {
-    tr.REQUEST: (OUT,),
-    tr.ENTER: (ASKING,),
-    tr.ISSUE: (IN,),
-    tr.ANSWER: (ISSUING,),
-    tr.EXIT: (IN,),
-    tr.EJECT: (IN, ISSUING),
-    tr.EXECUTE: (OUT, ASKING, IN, ISSUING),
-    tr.REST: (OUT, ASKING),
-    tr.CRASH: (OUT, ASKING, IN, ISSUING),
-    tr.RECOVER: (AWAY,),
+    REQUEST: (OUT,),
+    ENTER: (ASKING,),
+    ISSUE: (IN,),
+    ANSWER: (ISSUING,),
+    EXIT: (IN,),
+    EJECT: (IN, ISSUING),
+    EXECUTE: (OUT, ASKING, IN, ISSUING),
+    REST: (OUT, ASKING),
+    CRASH: (OUT, ASKING, IN, ISSUING),
+    RECOVER: (AWAY,),
 }
 TO: Final = {
-    tr.REQUEST: ASKING,
-    tr.ENTER: IN,
-    tr.ISSUE: ISSUING,
-    tr.ANSWER: IN,
-    tr.EXIT: OUT,
-    tr.EJECT: OUT,
-    tr.CRASH: AWAY,
-    tr.RECOVER: OUT,
+    REQUEST: ASKING,
+    ENTER: IN,
+    ISSUE: ISSUING,
+    ANSWER: IN,
+    EXIT: OUT,
+    EJECT: OUT,
+    CRASH: AWAY,
+    RECOVER: OUT,
 }
 
 
@@ -112,22 +111,22 @@ class History:
             self._fault("well-formedness", event, f"it is {state}")
             return
         self.states[process] = TO.get(kind, state)
-        if kind == tr.REQUEST:
+        if kind == REQUEST:
             self.asked[process] = 2 * (self.moments - 1)
-        elif kind == tr.ENTER:
+        elif kind == ENTER:
             self._enter(event)
-        elif kind == tr.ISSUE:
+        elif kind == ISSUE:
             self._issue(event)
-        elif kind == tr.EXECUTE:
+        elif kind == EXECUTE:
             self._execute(event)
-        elif kind == tr.ANSWER:
+        elif kind == ANSWER:
             self._answer(event)
-        elif kind == tr.REST:
+        elif kind == REST:
             self.rests = True
             if process not in self.leaving:
                 self._fault("well-formedness", event, "it has not left")
             self.leaving.discard(process)
-        elif kind != tr.RECOVER:
+        elif kind != RECOVER:
             self._end(event, state)
 
     def _fault(self, law: str, event: Event, why: str) -> None:
@@ -149,7 +148,7 @@ class History:
 
     def _end(self, event: Event, state: str) -> None:
         process = event.node
-        if event.event == tr.CRASH:
+        if event.event == CRASH:
             self.executed.pop(process, None)  # its replica is lost with it
         if state not in (IN, ISSUING):
             return
@@ -157,9 +156,9 @@ class History:
         self.moments += 1
         self.before.append((moment - 2, moment))
         self.before.append((self.current[process], moment))
-        if event.event == tr.EXIT:
+        if event.event == EXIT:
             self.leaving.add(process)
-        elif event.event == tr.EJECT and state == ISSUING:
+        elif event.event == EJECT and state == ISSUING:
             operation = (process, self.numbers[process])
             self.failed.add(operation)
             if operation in self.places:
