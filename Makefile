@@ -93,7 +93,7 @@ $(VENV)/tools: pyproject.toml  # with all extras: the tests and benchmarks use t
 # What has been compiled stays in build/, so only what has changed is compiled again; what is only copied is copied anew,
 # without the files that are gone. Without a C compiler the package is installed as plain Python.
 $(VENV)/built: $(VENV)/tools $(SOURCES)
-	@echo "building the package: on two cores about 90 seconds the first time, and about 15 after a small change"
+	@echo "building the package: on two cores about 90 seconds the first time, and about 25 after a small change"
 	@rm -rf build/lib* build/bdist* $(VENV)/wheel
 	@if command -v $${CC:-cc} >/dev/null; then export CONGENIAL_COMPILED=1; fi; $(BIN)/python -c \
 	  'from setuptools.build_meta import build_wheel; build_wheel("$(VENV)/wheel", {"--global-option": "-q"})'
