@@ -8,8 +8,7 @@ from mypy_extensions import i64
 
 from congenial.kernel.effects import Effect
 from congenial.kernel.node import IDLE, INSIDE, WAITING
-from congenial.kernel.problem import Groups
-from congenial.kernel.shell import NO_GROUP
+from congenial.kernel.problem import NO_GROUP, Groups
 
 
 @final

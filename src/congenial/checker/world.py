@@ -43,9 +43,8 @@ from congenial.kernel.judge import Ledger, request_fault
 from congenial.kernel.message import Message
 from congenial.kernel.node import IDLE, INSIDE, Node
 from congenial.kernel.out import Outbox
-from congenial.kernel.problem import Groups
+from congenial.kernel.problem import NO_GROUP, Groups
 from congenial.kernel.shell import (
-    NO_GROUP,
     Asked,
     Issued,
     Left,

@@ -3,16 +3,14 @@
 The books say which processes wait, which are inside and for which group, which fence was given last, and what became of
 every operation. The simulator, the stepper of replays and fuzzing, and the witness of a cluster each keep a `Judge`.
 The explorer, whose states are tuples of integers, keeps the same books in its own form; it asks the same rules
-(`request_fault`, `entry_fault`) and a `Ledger`.
-Whole histories of weak exclusion are judged, more strictly, by `congenial.problems.weak_history`.
+(`request_fault`, `entry_fault`) and a `Ledger`. Whole histories of weak exclusion are judged, more strictly, by
+`congenial.problems.weak_history`.
 """
 
 from __future__ import annotations
 
 from congenial.kernel.errors import ContractError, SafetyViolation
-from congenial.kernel.problem import Groups, Problem
-
-NO_GROUP = -1
+from congenial.kernel.problem import NO_GROUP, Groups, Problem
 
 
 class Judge:

@@ -7,12 +7,14 @@ The problems themselves are in `congenial.problems`. Drivers know them only thro
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from mypy_extensions import mypyc_attr
 
 Groups: TypeAlias = tuple[int, ...]
 """What an application asks for: any one of these groups will do. Mutual exclusion ignores it."""
+
+NO_GROUP: Final = -1  # in the place of the group that a process is inside for, if it is not inside
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

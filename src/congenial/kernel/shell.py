@@ -14,7 +14,7 @@ The simulator calls nodes directly, for speed; a test compares its steps with th
 
 from __future__ import annotations
 
-from typing import Final, final
+from typing import final
 
 from mypy_extensions import mypyc_attr
 
@@ -30,13 +30,12 @@ from congenial.kernel.effects import (
     SetTimer,
 )
 from congenial.kernel.errors import ContractError, IllegalStep, SafetyViolation
+from congenial.kernel.judge import request_fault
 from congenial.kernel.message import Message
 from congenial.kernel.node import IDLE, INSIDE, PHASES, WAITING, Node
 from congenial.kernel.out import Out, Outbox
-from congenial.kernel.problem import Groups, Problem
+from congenial.kernel.problem import NO_GROUP, Groups, Problem
 from congenial.kernel.state import durable_state, restore_durable
-
-NO_GROUP: Final = -1
 
 
 @final
@@ -112,7 +111,7 @@ class Process:
                 raise IllegalStep(f"process {me} sends {effect.msg!r} to {effect.dst}, which is no other process")
         elif isinstance(effect, Enter):
             if not self.wants:
-                raise SafetyViolation(f"process {me} enters without having asked")
+                raise SafetyViolation(request_fault(me, self.wants, effect.group))
             self.group = effect.group if self.problem.groups else self.wants[0]
             self.fence = effect.fence
             self.wants = ()

@@ -25,7 +25,7 @@ from congenial.kernel.effects import EVERYONE, Effect, Eject, Enter
 from congenial.kernel.errors import CongenialError
 from congenial.kernel.message import Message
 from congenial.kernel.node import IDLE, INSIDE, PHASES, WAITING, Node
-from congenial.kernel.problem import Problem
+from congenial.kernel.problem import NO_GROUP, Problem
 from congenial.kernel.shell import Asked, Left, Process, Suspected, Trusted
 from congenial.kernel.state import copy_of
 from congenial.net.codec import Vocabulary
@@ -37,7 +37,6 @@ from congenial.net.numbering import Numbering
 from congenial.net.roster import TURN_BITS
 from congenial.net.seat import RandomOutbox, Seat
 
-NO_GROUP: Final = -1
 ALONE: Final = -2  # stands for the groups of which this process is the only member
 ALONE_WANT: Final = Want(ALONE, False, None)  # what every exclusive lock wants
 LAST_TURN: Final = (1 << TURN_BITS) - 1
