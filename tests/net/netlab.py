@@ -102,6 +102,7 @@ class Cable:
         self.longest = 0  # bytes after which a connection is cut; 0: never
         self.down = False
         self.delay = 0.0  # seconds that everything takes on its way
+        self.times_cut = 0
         self.writers: set[asyncio.StreamWriter] = set()
         self.tasks: set[asyncio.Task[None]] = set()
         self.server: asyncio.Server | None = None
@@ -120,6 +121,7 @@ class Cable:
         await asyncio.gather(*self.tasks, return_exceptions=True)
 
     def cut(self) -> None:
+        self.times_cut += 1
         for writer in list(self.writers):
             writer.transport.abort()
         self.writers.clear()
@@ -132,10 +134,15 @@ class Cable:
         if self.down:
             writer.transport.abort()
             return
+        times_cut = self.times_cut
         try:
             far_reader, far_writer = await asyncio.open_connection(*self.target)
         except OSError:
             writer.transport.abort()
+            return
+        if times_cut != self.times_cut:  # cut while it was being made
+            writer.transport.abort()
+            far_writer.transport.abort()
             return
         self.writers |= {writer, far_writer}
         budget = [self.rng.randint(1, self.longest) if self.longest else 1 << 60]
