@@ -4,7 +4,7 @@
     python tests/mutation/run.py --sample 30 --seed 7
     python tests/mutation/run.py --list --file maekawa
 
-What survives must be explained in survivors.toml, or the exit code is 1. Results are kept in .mutants/: a second run
+What survives must be explained in survivors/, or the exit code is 1. Results are kept in .mutants/: a second run
 tries only what has changed.
 """
 
@@ -16,15 +16,15 @@ import hashlib
 import json
 import os
 import sys
-import tomllib
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from multiprocessing.connection import wait
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from explanations import Explanations, file_name
 from mutate import Mutant, mutants_of
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -43,7 +43,6 @@ from workbench import (
 
 HERE = Path(__file__).parent
 ALGORITHMS = SOURCES / "congenial" / "algorithms"
-SURVIVORS = HERE / "survivors.toml"
 CACHE = HERE.parents[1] / ".mutants" / "results.jsonl"
 ORIGINAL_SECONDS = 60.0
 LENIENT = "lenient: it only accepts what the original refuses; in no run is anything refused (an illegal step)"
@@ -198,10 +197,6 @@ class Verdict:
         return "killed" if self.killed else "explained" if self.explanation else "survived"
 
 
-def file_name(path: Path) -> str:
-    return path.relative_to(SOURCES / "congenial").as_posix()
-
-
 class Hunt:
     def __init__(self, laboratory: Laboratory, cache: Cache) -> None:
         self.laboratory = laboratory
@@ -259,28 +254,6 @@ class Hunt:
         if killed is None:
             return Verdict(mutant)
         return Verdict(mutant, killed.verdict, str(killed.task), killed.text)
-
-
-# -- what is explained -------------------------------------------------------------------------------------
-
-
-@dataclass
-class Explanations:
-    """survivors.toml: by file and name of the mutant, why it survives."""
-
-    reasons: dict[str, dict[str, str]] = field(default_factory=dict)
-
-    @classmethod
-    def load(cls, path: Path = SURVIVORS) -> Explanations:
-        found: dict[str, dict[str, str]] = defaultdict(dict)
-        if path.exists():
-            for entry in tomllib.loads(path.read_text()).get("survivor", []):
-                for name in entry["mutants"]:
-                    found[entry["file"]][name] = f"{entry['kind']}: {entry['why']}"
-        return cls(dict(found))
-
-    def of(self, mutant: Mutant) -> str:
-        return self.reasons.get(file_name(mutant.path), {}).get(mutant.name, "")
 
 
 # -- the command -------------------------------------------------------------------------------------------

@@ -5,22 +5,25 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
+from explanations import KINDS, SURVIVORS, entries
 from mutate import mutants_of
-from run import SURVIVORS, all_mutants
+from run import all_mutants
 from workbench import SOURCES
 
-ENTRIES = tomllib.loads(SURVIVORS.read_text())["survivor"]
-KINDS = {"equivalent", "redundant", "guard", "numbering", "order", "cost"}
+ENTRIES = entries()
 
 
 def test_names_are_unique() -> None:
     names = [(mutant.path, mutant.name) for mutant in all_mutants()]
     assert len(names) == len(set(names))
     assert len(names) > 4000
+
+
+def test_a_page_is_named_after_its_file() -> None:
+    assert {path.stem for path in SURVIVORS.iterdir()} == {Path(entry["file"]).stem for entry in ENTRIES}
 
 
 def test_every_explained_mutant_exists_and_is_explained_once() -> None:
