@@ -1,5 +1,5 @@
-"""What all tests share: the switch that rewrites golden files, hypothesis settings that do not depend on load, and the
-end of every process that a test has started."""
+"""What all tests share: the switch that rewrites golden files, hypothesis settings that do not depend on load, a place
+for the secret of members on this machine, and the end of every process that a test has started."""
 
 from __future__ import annotations
 
@@ -22,6 +22,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def rewrite(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--rewrite"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _secret_is_not_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
 
 
 @pytest.fixture(autouse=True)

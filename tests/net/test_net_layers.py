@@ -11,7 +11,7 @@ import congenial.net
 
 FOLDER = Path(congenial.net.__file__).parent
 LAYERS = (  # from the bottom
-    {"errors", "logs", "names", "storage", "config", "certs", "operations"},
+    {"errors", "logs", "names", "storage", "config", "secret", "certs", "operations"},
     {"wire", "turn", "numbering"},
     {"codec"},
     {"link"},

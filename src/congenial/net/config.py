@@ -115,6 +115,7 @@ class ClusterConfig:
     timing: Timing = field(default_factory=Timing)
     state: str = ""  # a directory for what must survive a restart ({name}: the node's); none by default
     semaphores: str = SEMAPHORE_ALGORITHM  # the algorithm of semaphores
+    secret: str = ""  # a file with a secret that all members know; by default this user's, if all are on this machine
 
     def __post_init__(self) -> None:
         if not self.nodes:
@@ -171,6 +172,7 @@ class ClusterFields(TypedDict, total=False):
     timing: Timing | None
     state: str
     semaphores: str
+    secret: str
 
 
 def config_of(
@@ -222,8 +224,9 @@ def load_config(path: str | Path) -> ClusterConfig:
         unknown = set(data) - {part.name for part in fields(ClusterConfig)}
         if unknown:
             raise ConfigError(f"unknown setting {', '.join(sorted(unknown))}")
-        if data.get("state"):
-            data["state"] = str(path.parent / data["state"])
+        for place in ("state", "secret"):
+            if data.get(place):
+                data[place] = str(path.parent / data[place])
         return ClusterConfig(**{"nodes": {}, **data}, options=options, tls=tls, timing=timing)
     except (ConfigError, TypeError, AttributeError) as error:
         raise ConfigError(f"{path}: {error}") from error
