@@ -141,7 +141,7 @@ def test_a_full_link_holds_back_new_work_until_it_drains() -> None:
 
 def test_a_peer_that_was_only_slow_is_given_more_time() -> None:
     async def story() -> None:
-        brief = replace(QUICK, suspect_after=0.25, heartbeat=0.05)
+        brief = replace(QUICK, suspect_after=0.5, heartbeat=0.05)
         async with cabled_clusters(2, algorithm="ricart-agrawala", timing=brief) as (members, cables):
             link = members[0]._host.membership.links[0]
             allowed = []
@@ -154,7 +154,7 @@ def test_a_peer_that_was_only_slow_is_given_more_time() -> None:
                 cables[1].down = False
                 await until(lambda: not link.away)
             allowed.append(link.patience.allowed)
-            assert allowed == [0.25, 0.375, 0.5]
+            assert allowed == [0.5, 0.75, 1.0]
 
     asyncio.run(story())
 

@@ -9,16 +9,15 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Coroutine
-from dataclasses import replace
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
 import pytest
 from chaos import Machines, chaos
-from netlab import NAMES, QUICK, answers, cabled_clusters, clusters, crash
+from netlab import QUICK, answers, cabled_clusters, clusters, crash
+from town import town
 
-from congenial.net.config import ClusterConfig, free_addresses
 from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld
 from congenial.net.locks import Cluster
 from congenial.net.roster import FENCE_BITS
@@ -35,45 +34,6 @@ async def until(condition: Any, seconds: float = 10.0) -> None:
     while not condition():
         assert asyncio.get_running_loop().time() < end, "it does not happen"
         await asyncio.sleep(0.005)
-
-
-class Town:
-    """Members that can be killed and started again, each with a state directory or without."""
-
-    def __init__(self, n: int, folder: Path | None) -> None:
-        self.config = ClusterConfig(dict(zip(NAMES, free_addresses(n), strict=False)), timing=QUICK)
-        self.folder = folder
-        self.up: dict[str, Cluster] = {}
-
-    async def start(self, *names: str, timeout: float = 10) -> list[Cluster]:
-        for name in names or self.config.members:
-            state = str(self.folder / name) if self.folder else ""
-            self.up[name] = await Cluster(name, replace(self.config, state=state)).start()
-        for name in names or self.config.members:
-            await self.up[name].ready(timeout)
-        return list(self.up.values())
-
-    async def kill(self, *names: str) -> None:
-        for name in names:
-            await crash(self.up.pop(name))
-
-    def is_whole(self, name: str) -> bool:
-        """It has been reminded of everything, and has its vote again everywhere."""
-        return self.past(name) == "recovered" and self.up[name].status()["abstains"] == 0
-
-    def past(self, name: str) -> str:
-        return str(self.up[name].status()["past"])
-
-
-@contextlib.asynccontextmanager
-async def town(n: int, folder: Path | None = None) -> AsyncIterator[Town]:
-    made = Town(n, folder)
-    await made.start()
-    try:
-        yield made
-    finally:
-        for member in made.up.values():
-            await member.close()
 
 
 def era(fence: int) -> int:

@@ -66,7 +66,8 @@ class Link:
         self.heard = False  # it has given a sign of life since the last tick
         self.heard_at = now()  # the last tick at which it had
         self.patience = Patience(patience, patience / 2, MOST_PATIENT * patience)  # with its silence
-        self.misjudged = False  # it is away only because it is silent: if it speaks again, that was a mistake
+        self.misjudged = False  # it is away only because it is silent: if it speaks again soon, that was a mistake
+        self.misjudged_at = self.heard_at  # when there was such a mistake, or when it began to be forgotten
         self.away = False  # it has been silent for too long, has left, or was restarted
         self.changed_at = self.heard_at  # when `away` last changed
         self.connections = 0

@@ -1,8 +1,13 @@
 """The failure detector: which peers are believed to have crashed, and why.
 
 A peer is suspected when it has been silent for longer than it is allowed to, when it has left, or when it was
-restarted. If a peer that was suspected for its silence speaks again, that was a mistake, and it is allowed to be silent
-for longer from then on (`congenial.parts.detectors.Patience`).
+restarted. It is a mistake to suspect a peer for its silence that is alive and speaks again soon. It is then allowed to
+be silent for longer (`congenial.parts.detectors.Patience`), until there have been no mistakes about it for a while.
+
+Two silences are no mistakes. A peer that comes back in another incarnation had crashed. And a silence that is longer
+than all patience teaches nothing: the process was suspended, or the cable cut, and it was right to go on without it.
+
+While this process was stopped itself it heard nobody. That time does not count as anybody's silence.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ from congenial.net.link import Link
 from congenial.net.logs import log
 
 SILENT, LEFT, RESTARTED = "silent", "left", "restarted"
+MEMORY = 20  # times `suspect_after` without a mistake about a peer, after which the patience with it shrinks by a step
 
 
 class Suspicion:
@@ -41,13 +47,24 @@ class Suspicion:
             if link.heard:
                 link.heard = False
                 link.heard_at = now
+                self._calm_down(link, now)
             elif now - link.heard_at > link.patience.allowed:
                 if link.connection is not None:
                     link.connection.abort()
                 if suspects:
                     self.suspect(link, SILENT)
 
+    def _calm_down(self, link: Link, now: float) -> None:
+        """Be less patient with a peer about which there were no mistakes lately. Not while it is silent: it relies on
+        how long it may be (`congenial.net.lease`)."""
+        patience, least = link.patience, self.timing.suspect_after
+        if patience.allowed > least and now - link.misjudged_at > MEMORY * least:
+            link.misjudged_at = now
+            patience.allowed = max(patience.allowed - patience.step, least)
+
     def suspect(self, link: Link, why: str) -> None:
+        if why != SILENT:
+            link.misjudged = False  # nor was it, if it is away already
         if not link.away:
             link.away = True
             link.misjudged = why == SILENT
@@ -56,11 +73,13 @@ class Suspicion:
 
     def trust(self, link: Link) -> None:
         """A peer that was suspected is heard again."""
-        link.away = False
-        link.heard_at = self.now()
-        if link.misjudged:
-            link.misjudged = False
+        now = self.now()
+        if link.misjudged and now - link.heard_at <= link.patience.most:
+            link.misjudged_at = now
             link.patience.was_wrong()
+        link.away = False
+        link.misjudged = False
+        link.heard_at = now
         log(logging.INFO, "peer.back", node=self.name, peer=link.name)
         self._change(link)
 
