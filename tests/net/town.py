@@ -17,8 +17,8 @@ from congenial.net.locks import Cluster
 class Town:
     """Members that can be killed and started again, each with a state directory or without."""
 
-    def __init__(self, n: int, folder: Path | None) -> None:
-        self.config = ClusterConfig(dict(zip(NAMES, free_addresses(n), strict=False)), timing=QUICK)
+    def __init__(self, n: int, folder: Path | None, **settings: Any) -> None:
+        self.config = ClusterConfig(dict(zip(NAMES, free_addresses(n), strict=False)), timing=QUICK, **settings)
         self.folder = folder
         self.up: dict[str, Cluster] = {}
 
@@ -48,8 +48,8 @@ class Town:
 
 
 @contextlib.asynccontextmanager
-async def town(n: int, folder: Path | None = None) -> AsyncIterator[Town]:
-    made = Town(n, folder)
+async def town(n: int, folder: Path | None = None, **settings: Any) -> AsyncIterator[Town]:
+    made = Town(n, folder, **settings)
     await made.start()
     try:
         yield made

@@ -204,6 +204,8 @@ class Door(Entrance):
             if self.turn == LAST_TURN:
                 self.own_group = 1 - self.own_group
         self.fence = self.membership.fence_base + (session << TURN_BITS) + self.turn if session else 0
+        if self.fence > self.membership.highest:
+            self.membership.remember_number(self.fence)
 
     def _lose_all(self, why: str) -> None:
         inside, self.inside = self.inside, set()

@@ -28,7 +28,7 @@ from congenial.net.errors import ProtocolError
 from congenial.net.held import Held
 from congenial.net.membership import Membership
 from congenial.net.numbering import Numbering
-from congenial.net.roster import TURN_BITS
+from congenial.net.roster import FENCE_BITS
 from congenial.net.seat import Seat
 from congenial.net.wire import Seats
 from congenial.problems.epochs import EPOCH_BITS
@@ -196,7 +196,9 @@ class Hall(Entrance):
         """The epoch is all that the holders of a semaphore can be told apart by."""
         if not self.in_epochs:
             return 0
-        return self.membership.fence_base + (session >> EPOCH_BITS << EPOCH_BITS + TURN_BITS)
+        fence = self.membership.fence_base + (session >> EPOCH_BITS << FENCE_BITS)
+        self.membership.remember_number(fence)
+        return fence
 
     def _lose(self, seat: Seat) -> None:
         self.free.append(seat)

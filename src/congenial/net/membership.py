@@ -22,7 +22,7 @@ from congenial.net.errors import ProtocolError
 from congenial.net.greeting import Greeting
 from congenial.net.link import Link
 from congenial.net.logs import log
-from congenial.net.roster import FENCE_BITS, FORGETFUL, ORIGINAL, RECOVERED, Roster, new_incarnation
+from congenial.net.roster import FORGETFUL, ORIGINAL, RECOVERED, Roster, fence_base, last_of_tick, new_incarnation
 from congenial.net.storage import Storage
 from congenial.net.suspicion import LEFT, RESTARTED, Suspicion
 from congenial.net.turn import Turn
@@ -81,6 +81,7 @@ class Membership:
         self.listener: Listener | None = None
         self.handlers: dict[type[Frame], Handler] = {View: self._on_view, Bye: self._on_bye}
 
+        self.highest = 0  # incarnation or fence that this member remembers, if it has a state directory
         self.roster = self._load_roster()
         self.fence_base = 0
         self.opened = asyncio.Event()
@@ -102,9 +103,9 @@ class Membership:
         self.tasks: list[asyncio.Task[None]] = []
 
     def _load_roster(self) -> Roster:
-        last = self.storage.load("incarnation")
-        incarnation = new_incarnation(last if isinstance(last, int) else 0)
-        self.storage.save("incarnation", incarnation)
+        highest = self.storage.load("incarnation")
+        incarnation = new_incarnation(highest if isinstance(highest, int) else 0)
+        self.remember_number(incarnation)
         self.storage.sync()
         stored: Any = self.storage.load("founded") if self.rejoins else None
         if stored is None:
@@ -298,7 +299,8 @@ class Membership:
 
     def _open(self) -> None:
         roster = self.roster
-        self.fence_base = roster.birth << FENCE_BITS
+        self.fence_base = fence_base(roster.founded)
+        self.remember_number(max(roster.founded))
         if self.rejoins:
             self._save_founded()
         self.opened.set()
@@ -317,6 +319,12 @@ class Membership:
         """This member knows again of all locks in which it may have made promises."""
         self.roster.past = RECOVERED
         self._save_founded()
+
+    def remember_number(self, number: int) -> None:
+        """There is this incarnation, or this fence was given: go above it after a restart, with all of its tick."""
+        if number > self.highest:
+            self.highest = last_of_tick(number)
+            self.storage.save("incarnation", self.highest)
 
     def _save_founded(self) -> None:
         self.storage.save("founded", (self.members, self.roster.founded, self.roster.past))

@@ -22,6 +22,19 @@ for anybody. They also tell a process what it is itself:
 - *forgetful*, if it has them from others: it may have promised anything, in any lock, even after another restart. That
   ends when all others have told it which locks they know. In a lock that none of them knows, nobody can hold it to a
   promise. From then on it is like one that has recovered, and had nothing to save.
+
+Fences must grow from one cluster to the next, when all members begin anew. So incarnations and fences are numbers on
+one scale. Their upper bits count ticks of a 32nd of a second since 2025, and each epoch of a lock counts as one tick:
+
+    an incarnation is     (tick at the start)       and random bits below
+    a fence is            (birth + epoch)           and what counts within the epoch below
+    the birth is          the largest tick of the incarnations with which the cluster was founded
+    the tick at the start is the clock's, and larger than any that the member remembers
+
+The largest tick of any fence or incarnation that it knows of is what a member remembers, in its state directory. The
+founding takes the largest of all members. Hence *the first fence of a new cluster is larger than every fence that any
+of its members remembers*, whatever the clocks say. Where nobody remembers anything, it is larger if the clock is right
+and the old cluster began fewer than 32 epochs in each second of its life.
 """
 
 from __future__ import annotations
@@ -31,17 +44,34 @@ import time
 
 from congenial.problems.epochs import EPOCH_BITS
 
-TURN_BITS = 12  # of a fence: the turn in a session of one process alone (`congenial.net.door`)
+TURN_BITS = 8  # of a fence: the turn in a session of one process alone (`congenial.net.door`)
+FENCE_BITS = EPOCH_BITS + TURN_BITS  # what a fence counts within one epoch; the bits above count ticks
 START_OF_TIME = 1_735_689_600  # 2025-01-01, to keep numbers small
-FENCE_BITS = EPOCH_BITS + TURN_BITS  # a cluster that gave 2**32 fences each second would overtake its successor
+TICKS = 32  # in a second: fences have 63 bits until 2059, and a cluster may begin so many epochs each second
 
 UNKNOWN, ORIGINAL, RECOVERED, FORGETFUL = "unknown", "original", "recovered", "forgetful"
 
 
-def new_incarnation(at_least: int = 0) -> int:
-    """A number above all earlier ones (the clock permitting, or else above `at_least`), and like no other."""
-    seconds = max(int(time.time()) - START_OF_TIME, (at_least >> 32) + 1)
-    return (seconds << 32) | secrets.randbits(32)
+def tick_of(number: int) -> int:
+    """The tick of an incarnation, and the tick that a fence has reached: its cluster's birth and its epoch."""
+    return number >> FENCE_BITS
+
+
+def last_of_tick(number: int) -> int:
+    """The largest incarnation or fence with the same tick."""
+    return number | ((1 << FENCE_BITS) - 1)
+
+
+def fence_base(founded: tuple[int, ...]) -> int:
+    """The fence below all those of a cluster that was founded with these incarnations."""
+    return tick_of(max(founded)) << FENCE_BITS
+
+
+def new_incarnation(highest: int = 0) -> int:
+    """A number like no other: above all earlier ones by the clock, and above the `highest` incarnation or fence that
+    this member remembers, whatever the clock says."""
+    tick = max(int((time.time() - START_OF_TIME) * TICKS), tick_of(highest) + 1)
+    return (tick << FENCE_BITS) | secrets.randbits(FENCE_BITS)
 
 
 class Roster:
@@ -72,11 +102,6 @@ class Roster:
     @property
     def view(self) -> tuple[int, ...]:
         return tuple(self.incarnations)
-
-    @property
-    def birth(self) -> int:
-        """When the cluster was founded. Later for every new one, so that fences grow from one to the next."""
-        return max(self.founded) >> 32
 
     def recognise(self, peer: int, incarnation: int) -> bool:
         """Whether a peer that says it is in this incarnation may be talked to."""

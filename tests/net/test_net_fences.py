@@ -1,0 +1,165 @@
+"""Fences never go back: from epoch to epoch, and from one cluster to the next."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from netlab import clusters
+from town import Town, town
+
+from congenial.net import roster
+from congenial.net.door import LAST_TURN
+from congenial.net.roster import FENCE_BITS, START_OF_TIME, TICKS, fence_base, last_of_tick, new_incarnation, tick_of
+from congenial.problems.epochs import EPOCH_BITS
+
+DAY = 86400.0
+
+
+def run(story: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(story, 60))
+
+
+@pytest.fixture
+def set_clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Set the clock of all members by so many seconds."""
+    real = time.time
+
+    def shift(seconds: float) -> None:
+        monkeypatch.setattr(roster.time, "time", lambda: real() + seconds)
+
+    return shift
+
+
+# -- the law -----------------------------------------------------------------------------------------------------
+
+
+def test_fences_have_63_bits_until_2059() -> None:
+    year_2059 = 34 * 365.25 * DAY
+    last = (int(year_2059 * TICKS) << FENCE_BITS) + (1 << FENCE_BITS)
+    assert last < 1 << 63
+    assert LAST_TURN + 1 == 1 << FENCE_BITS - EPOCH_BITS
+
+
+def test_a_fence_of_this_version_is_larger_than_one_of_the_version_before() -> None:
+    before = (int(time.time()) - START_OF_TIME << 32) + (100 << 32)
+    assert fence_base((new_incarnation(),)) > before
+
+
+def test_incarnations_differ() -> None:
+    assert len({new_incarnation() for _ in range(100)}) == 100
+
+
+times = st.floats(0, 100 * 365 * DAY)
+
+
+@given(st.lists(st.tuples(times, st.integers(0, 1 << 40)), min_size=1, max_size=5), st.integers(0, 1 << FENCE_BITS - 1))
+def test_the_first_fence_of_a_cluster_is_above_all_that_its_members_remember(
+    members: list[tuple[float, int]], within: int
+) -> None:
+    """Each member has a clock, which may say anything, and remembers some fence, or none."""
+    fences = [(tick << FENCE_BITS) + within for _, tick in members]
+    founded = []
+    with pytest.MonkeyPatch.context() as patch:
+        for (clock, _), fence in zip(members, fences, strict=True):
+            patch.setattr(roster.time, "time", lambda clock=clock: clock)
+            founded.append(new_incarnation(last_of_tick(fence)))
+            assert tick_of(founded[-1]) > tick_of(fence)
+    assert fence_base(tuple(founded)) > max(fences)
+
+
+@given(times, st.floats(0.1, 10 * 365 * DAY), st.floats(0, TICKS - 1))
+def test_without_memory_it_is_if_the_clock_is_right_and_epochs_were_not_too_many(
+    start: float, life: float, rate: float
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(roster.time, "time", lambda: START_OF_TIME + start)
+        old = fence_base((new_incarnation(),))
+        epochs = int(life * rate)
+        patch.setattr(roster.time, "time", lambda: START_OF_TIME + start + life + 2 / TICKS)
+        assert fence_base((new_incarnation(),)) > last_of_tick(old + (epochs << FENCE_BITS))
+
+
+# -- the network -------------------------------------------------------------------------------------------------
+
+
+async def fence_of(made: Town, name: str = "a") -> int:
+    async with made.up[name].mutex("x", timeout=10) as held:
+        return held.fence
+
+
+async def founded_anew(folder: Path | None, algorithm: str) -> int:
+    async with town(2, folder, algorithm=algorithm) as made:
+        return max([await fence_of(made, name) for name in made.up])
+
+
+def test_fences_grow_from_one_cluster_to_the_next() -> None:
+    async def story() -> None:
+        last = 0
+        for _ in range(3):
+            async with clusters(2) as members, members[0].mutex("x") as held:
+                assert held.fence > last
+                last = held.fence
+            await asyncio.sleep(2 / TICKS)
+
+    run(story())
+
+
+@pytest.mark.parametrize("algorithm", ["token-gme", "ricart-agrawala", "token-gme+epochs"])
+def test_fences_grow_although_the_clock_was_set_back(
+    algorithm: str, tmp_path: Path, set_clock: Callable[[float], None]
+) -> None:
+    """Also if only one member remembers anything: those that come without memory have its numbers from it."""
+
+    async def story() -> None:
+        last = 0
+        for at, days in enumerate((0.0, 3.0, -2.0, -400.0, 0.0)):
+            set_clock(days * DAY)
+            fence = await founded_anew(tmp_path, algorithm)
+            assert fence > last or fence == 0
+            last = fence
+            if algorithm == "token-gme" and at:
+                for path in (tmp_path / "ab"[at % 2]).iterdir():
+                    path.unlink()
+
+    run(story())
+
+
+def test_fences_grow_although_the_old_cluster_had_many_epochs(tmp_path: Path) -> None:
+    """A member remembers how far fences have got, not only when it was started."""
+
+    async def story() -> None:
+        async with town(2, tmp_path, algorithm="token-gme") as made:
+            await fence_of(made)
+            door = made.up["b"]._host.locks.doors["x"]
+            door.membership.fence_base += 1_000_000 << FENCE_BITS  # as if there had been so many epochs
+            last = await fence_of(made, "b")
+        assert await founded_anew(tmp_path, "token-gme") > last
+
+    run(story())
+
+
+def test_a_fence_is_remembered_before_anybody_has_it(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with town(3, tmp_path) as made:
+            a = made.up["a"]
+            held = await a.mutex("x", timeout=10).acquire()
+            host = a._host
+            assert host.membership.highest >= held.fence
+            assert host.storage.load("incarnation") == host.membership.highest
+            held.release()
+            await made.kill("b")
+            async with asyncio.timeout(20):
+                while tick_of((last := await fence_of(made)) - held.fence) == 0:
+                    await asyncio.sleep(0.02)
+            assert host.storage.load("incarnation") >= last
+            async with a.semaphore("gpus", 2, timeout=10) as seat:
+                assert host.storage.load("incarnation") >= seat.fence
+
+    run(story())
