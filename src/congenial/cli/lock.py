@@ -11,8 +11,8 @@ from congenial.cli.node import Config, Socket
 from congenial.kernel.errors import ConfigError
 
 if TYPE_CHECKING:
+    from congenial.net.client import Client, RemoteHeld, RemoteLock
     from congenial.net.config import ClusterConfig
-    from congenial.net.service import RemoteHeld, RemoteLock
 
 EXAMPLES = """
 congenial lock nightly-backup -- backup.sh /srv
@@ -46,31 +46,31 @@ def command(
 
     if (group is not None) + shared + exclusive + (semaphore is not None) > 1:
         raise ConfigError("choose one of --group, --shared, --exclusive and --semaphore")
-    path = find_socket(config, node, socket)
-    raise typer.Exit(asyncio.run(run_holding(path, name, words, group, shared, semaphore, timeout)))
+    found = connect(config, node, socket)
+    raise typer.Exit(asyncio.run(run_holding(found, name, words, group, shared, semaphore, timeout)))
 
 
-def find_socket(config: Path, node: str, socket: str) -> Path:
-    """Where this machine's node listens: as given, or the only one that is there."""
+def connect(config: Path, node: str, socket: str) -> Client:
+    """The node of this machine: at the socket that is given, or the only one that is there."""
+    from congenial.net.client import Client
     from congenial.net.config import load_config
-    from congenial.net.service import socket_path
+    from congenial.net.local import sockets_here
 
     if socket:
-        return Path(socket)
+        return Client(socket, check_user=False)  # the user says whom to trust
     described: ClusterConfig = load_config(config)
     if node:
         described.index(node)
-    paths = [socket_path(described, name) for name in ([node] if node else described.members)]
-    present = [path for path in paths if path.exists()]
+    present = sockets_here(described, (node,) if node else described.members)
     if len(present) != 1:
         found = f"{len(present)} nodes" if present else "no node"
         say = "choose one with --node" if present else "start one with `congenial node`"
         raise ConfigError(f"{found} of {described.cluster!r} on this machine: {say}")
-    return present[0]
+    return Client(present[0])
 
 
 async def run_holding(
-    path: Path,
+    node: Client,
     name: str,
     words: list[str],
     group: str | None,
@@ -78,9 +78,7 @@ async def run_holding(
     semaphore: int | None,
     timeout: float | None,
 ) -> int:
-    from congenial.net.service import Client
-
-    async with Client(path) as client:
+    async with node as client:
         lock: RemoteLock
         if group is not None:
             lock = client.group(name, group, timeout=timeout)

@@ -43,8 +43,8 @@ def command(
 
     from congenial.net.blocking import new_event_loop
     from congenial.net.config import load_config
+    from congenial.net.local import socket_path
     from congenial.net.logs import JsonLines
-    from congenial.net.service import socket_path
 
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if log_json else logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
@@ -64,21 +64,20 @@ def command(
 
 async def serve_until_stopped(config: ClusterConfig, name: str, path: Path, metrics_port: int) -> None:
     import asyncio
-    import contextlib
     import signal
 
+    from congenial.net.local import listen
     from congenial.net.locks import Cluster
     from congenial.net.service import serve
 
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with Cluster(name, config, metrics_port) as cluster:
-        server = await serve(cluster, path)
-        print(f"node {name} of {config.cluster!r} listens on {config.nodes[name]} and {path}", flush=True)
-        try:
-            await stop.wait()
-        finally:
-            server.close()
-            with contextlib.suppress(FileNotFoundError):
-                path.unlink()
+    with await listen(path) as listener:  # before the others hear of this node
+        async with Cluster(name, config, metrics_port) as cluster:
+            service = await serve(cluster, listener)
+            print(f"node {name} of {config.cluster!r} listens on {config.nodes[name]} and {path}", flush=True)
+            try:
+                await stop.wait()
+            finally:
+                service.close()

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from congenial.cli.lock import find_socket
+from congenial.cli.lock import connect
 from congenial.cli.node import Config, Socket
 from congenial.cli.options import Json
+
+if TYPE_CHECKING:
+    from congenial.net.client import Client
 
 EXAMPLES = """
 congenial status
@@ -28,17 +31,15 @@ def command(
 
     from congenial.cli.output import print_json
 
-    told = asyncio.run(ask(find_socket(config, node, socket)))
+    told = asyncio.run(ask(connect(config, node, socket)))
     if json:
         print_json(told)
     else:
         show_status(told)
 
 
-async def ask(path: Path) -> dict[str, dict[str, Any] | None]:
-    from congenial.net.service import Client
-
-    async with Client(path) as client:
+async def ask(node: Client) -> dict[str, dict[str, Any] | None]:
+    async with node as client:
         return await client.status_of_all()
 
 

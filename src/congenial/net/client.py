@@ -1,0 +1,189 @@
+"""A program's end of the connection to the node on its machine (`congenial.net.service`).
+
+    async with Client("/run/user/1000/congenial-jukebox-a.sock") as client:
+        async with client.mutex("invoices") as held:
+            ...
+
+What the program holds is released when its connection ends: when the program ends, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Awaitable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+from congenial.kernel.errors import CongenialError
+from congenial.net.errors import ClusterDegraded, LockTimeout
+from congenial.net.held import Losable, WithBody, innermost
+from congenial.net.local import check_length, is_trusted, user_of
+from congenial.net.locks import LockForms
+from congenial.net.service import ERRORS, LONGEST_LINE, Answer, Ask
+
+
+class RemoteHeld(Losable):
+    """A lock that the node holds for this program."""
+
+    def __init__(self, client: Client, number: int, name: str, group: str | None, fence: int) -> None:
+        super().__init__(name)
+        self._client = client
+        self._number = number
+        self.group = group
+        self.fence = fence
+
+    @property
+    def held(self) -> bool:
+        return self._number in self._client.held
+
+    def release(self) -> None:
+        if self._client.held.pop(self._number, None) is None:
+            raise self._not_held()
+        self._client.tell(Ask("release", self._number))
+
+
+class RemoteLock:
+    """A lock of the node that can be acquired."""
+
+    def __init__(self, client: Client, ask: Ask) -> None:
+        self._client = client
+        self._ask = ask
+        self._bodies: list[WithBody] = []
+
+    async def acquire(self) -> RemoteHeld:
+        ask = msgspec.structs.replace(self._ask, id=self._client.next_id())
+        try:
+            answer = await self._client.ask(ask)
+        except asyncio.CancelledError:
+            with contextlib.suppress(ClusterDegraded):  # withdraw the request, or release what was just granted
+                self._client.tell(Ask("release", ask.id))
+            raise
+        held = RemoteHeld(self._client, ask.id, answer.lock or ask.name, ask.group or None, answer.fence)
+        self._client.held[ask.id] = held
+        return held
+
+    async def try_acquire(self) -> RemoteHeld | None:
+        try:
+            return await self.acquire()
+        except LockTimeout:
+            return None
+
+    async def __aenter__(self) -> RemoteHeld:
+        held = await self.acquire()
+        self._bodies.append(WithBody(held))
+        return held
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        innermost(self._bodies).end(error)
+
+
+class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]]):
+    """A program's connection to the node on its machine; it has the same locks as a `Cluster`.
+
+    With `check_user` the node must run as the same user as the program, or as root: anybody may listen at a path.
+    """
+
+    def __init__(self, path: str | Path, *, check_user: bool = True) -> None:
+        self.path = Path(path)
+        self._check_user = check_user
+        self._gone = f"the node on {path} is gone"
+        self.held: dict[int, RemoteHeld] = {}
+        self._answers: dict[int, asyncio.Future[Answer]] = {}
+        self._ids = 0
+        self._writer: asyncio.StreamWriter | None = None
+        self._listening: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Client:
+        check_length(self.path)
+        try:
+            reader, self._writer = await asyncio.open_unix_connection(str(self.path), limit=LONGEST_LINE)
+        except OSError as error:
+            raise ClusterDegraded(
+                f"no node is listening on {self.path} ({error.strerror}): start one with `congenial node`"
+            ) from error
+        user = user_of(self._socket)
+        if self._check_user and not is_trusted(user):
+            self._writer.close()
+            raise ClusterDegraded(f"another user ({user}) is listening on {self.path}: that is not your node")
+        self._listening = asyncio.create_task(self._listen(reader))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._writer is not None:
+            self._writer.close()
+        if self._listening is not None:
+            self._listening.cancel()
+            await asyncio.gather(self._listening, return_exceptions=True)
+
+    @property
+    def _socket(self) -> socket.socket:
+        assert self._writer is not None
+        connected: socket.socket = self._writer.get_extra_info("socket")
+        return connected
+
+    async def status_of_all(self) -> dict[str, dict[str, Any] | None]:
+        answer = await self.ask(Ask("status", self.next_id()))
+        return answer.status or {}
+
+    def next_id(self) -> int:
+        self._ids += 1
+        return self._ids
+
+    async def ask(self, ask: Ask) -> Answer:
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._answers[ask.id] = future
+        try:
+            self.tell(ask)
+            answer = await future
+        finally:
+            del self._answers[ask.id]
+        if answer.error:
+            raise ERRORS.get(answer.error, CongenialError)(answer.text)
+        return answer
+
+    def tell(self, ask: Ask) -> None:
+        if self._writer is None or self._writer.is_closing():
+            raise ClusterDegraded(self._gone)
+        self._writer.write(msgspec.json.encode(ask) + b"\n")
+
+    async def _listen(self, reader: asyncio.StreamReader) -> None:
+        decode = msgspec.json.Decoder(Answer).decode
+        try:
+            while line := await reader.readline():
+                answer: Answer = decode(line)
+                future = self._answers.get(answer.id)
+                if future is not None and not future.done():
+                    future.set_result(answer)
+                elif answer.id in self.held:
+                    self._lose(answer.id, answer.text)
+                elif answer.id == -1:  # the node ends the connection, and says why
+                    self._gone = f"the node on {self.path} refuses this program: {answer.text}"
+        except (OSError, ValueError, msgspec.MsgspecError):
+            pass
+        finally:
+            for future in self._answers.values():
+                if not future.done():
+                    future.set_exception(ClusterDegraded(self._gone))
+            for number in list(self.held):
+                self._lose(number, self._gone)
+            if self._writer is not None:
+                self._writer.close()
+
+    def _lose(self, number: int, why: str) -> None:
+        self.held.pop(number)._lose(why)
+
+    def _lock(self, mode: str, name: str, group: str, k: int, timeout: float | None) -> RemoteLock:
+        ask = {"do": "acquire", "id": 0, "mode": mode, "name": name, "group": group, "k": k, "timeout": timeout}
+        return RemoteLock(self, msgspec.convert(ask, Ask))
+
+    def _try(self, lock: RemoteLock) -> Awaitable[RemoteHeld | None]:
+        return lock.try_acquire()
