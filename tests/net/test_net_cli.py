@@ -177,7 +177,7 @@ def test_mistakes_are_said_in_one_line(machine: Machine) -> None:
     machine.write('colour = "red"\n[nodes]\na = "127.0.0.1:7101"\n')
     assert "unknown setting colour" in machine.run("node", "--name", "a").stderr
     machine.write('[timing]\npatience = 3\n[nodes]\na = "127.0.0.1:7101"\n')
-    assert "[timing] has no patience" in machine.run("node", "--name", "a").stderr
+    assert "timing.patience = 3: unknown setting" in machine.run("node", "--name", "a").stderr
     machine.write('[nodes]\na = "10.0.0.1:7101"\n')
     assert "insecure = true" in machine.run("node", "--name", "a").stderr
 

@@ -11,7 +11,7 @@ import congenial.net
 
 FOLDER = Path(congenial.net.__file__).parent
 LAYERS = (  # from the bottom
-    {"errors", "logs", "names", "storage", "config", "secret", "certs", "operations", "local"},
+    {"errors", "logs", "names", "storage", "checked", "addresses", "config", "secret", "certs", "operations", "local"},
     {"wire", "turn", "numbering"},
     {"codec"},
     {"link"},

@@ -20,24 +20,46 @@ All of that is in a `ClusterConfig`. It comes from the arguments of `join`, or f
 
 from __future__ import annotations
 
+import os
 import socket
 import ssl
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from ipaddress import ip_address
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
+
+from msgspec import Meta
 
 from congenial.kernel.errors import ConfigError
+from congenial.kernel.node import Node
+from congenial.net.addresses import Address, address, check_nodes, is_loopback
+from congenial.net.checked import (
+    FilePath,
+    Flag,
+    FolderPath,
+    PlainFile,
+    Seconds,
+    Text,
+    check_fields,
+    decode,
+    for_node,
+    shown,
+    wrong,
+)
 from congenial.problems.epochs import within_epoch
 from congenial.problems.kmutex import KMUTEX
-from congenial.systems.catalogue import find_algorithm
+from congenial.systems.catalogue import ALGORITHMS, find_algorithm
 from congenial.systems.system import System
 
 DEFAULT_ALGORITHM = "token-gme+epochs"
 SEMAPHORE_ALGORITHM = "srimani-reddy+epochs"
-LONGEST_NODE_NAME = 63
+LONGEST_FILE = 1 << 20  # bytes of a cluster.toml
+
+ClusterName = Annotated[
+    str, Meta(pattern="^[^\\x00-\\x1f\\x7f]{1,63}$", description="1 to 63 characters, none of them a control character")
+]
+AlgorithmName = Annotated[str, Meta(min_length=1, description="the name of an algorithm, as `congenial list` gives it")]
 
 
 @dataclass(frozen=True)
@@ -49,24 +71,27 @@ class Tls:
     `congenial certs` makes such files for a test cluster.
     """
 
-    ca: str
-    certificate: str
-    key: str
+    ca: FilePath
+    certificate: FilePath
+    key: FilePath
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def contexts(self, name: str) -> tuple[ssl.SSLContext, ssl.SSLContext]:
         """The contexts for the end that is called, and for the end that calls."""
         called = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         calling = ssl.create_default_context(ssl.Purpose.SERVER_AUTH)
         called.verify_mode = ssl.CERT_REQUIRED
+        ca, certificate, key = (for_node(path, name) for path in (self.ca, self.certificate, self.key))
         for context in (called, calling):
             context.minimum_version = ssl.TLSVersion.TLSv1_3
-            certificate, key = self.certificate.format(name=name), self.key.format(name=name)
             try:
-                context.load_verify_locations(self.ca)
-                context.load_cert_chain(certificate, key)
+                context.load_verify_locations(ca)
+                context.load_cert_chain(certificate, key, password="")  # an encrypted key must not ask the terminal
             except (OSError, ssl.SSLError) as error:
                 raise ConfigError(
-                    f"node {name!r}: cannot use the certificates {self.ca}, {certificate}, {key}: {error} "
+                    f"node {name!r}: cannot use the certificates {ca}, {certificate}, {key}: {error} "
                     "(`congenial certs` makes them for a test cluster)"
                 ) from error
         return called, calling
@@ -80,18 +105,19 @@ class Timing:
     Timing(heartbeat=0.1, suspect_after=1.0, gather=30.0, reconnect=0.05, reconnect_most=1.0, timer_unit=0.01)
     """
 
-    heartbeat: float = 0.5  # a sign of life, at least so often
-    suspect_after: float = 3.0  # silence after which a peer is believed to have crashed; longer after mistakes
-    gather: float = 30.0  # how long the members may take to come together
-    reconnect: float = 0.05  # pause before a connection is tried again; doubles, up to `reconnect_most`
-    reconnect_most: float = 1.0
-    timer_unit: float = 0.01  # one unit of the algorithms' timers
+    heartbeat: Seconds = 0.5  # a sign of life, at least so often
+    suspect_after: Seconds = 3.0  # silence after which a peer is believed to have crashed; longer after mistakes
+    gather: Seconds = 30.0  # how long the members may take to come together
+    reconnect: Seconds = 0.05  # pause before a connection is tried again; doubles, up to `reconnect_most`
+    reconnect_most: Seconds = 1.0
+    timer_unit: Seconds = 0.01  # one unit of the algorithms' timers
 
     def __post_init__(self) -> None:
-        if not 0 < self.heartbeat < self.suspect_after:
-            raise ConfigError(
-                f"heartbeat ({self.heartbeat} s) must be above 0 and below suspect_after ({self.suspect_after} s)"
-            )
+        check_fields(self)
+        if self.heartbeat >= self.suspect_after:
+            raise wrong("heartbeat", self.heartbeat, f"below suspect_after, which is {self.suspect_after}")
+        if self.reconnect > self.reconnect_most:
+            raise wrong("reconnect", self.reconnect, f"at most reconnect_most, which is {self.reconnect_most}")
 
 
 @dataclass(frozen=True)
@@ -106,40 +132,45 @@ class ClusterConfig:
     congenial.kernel.errors.ConfigError: node 'a' is at 10.0.0.1:7101, beyond this machine, and there are no ...
     """
 
-    nodes: Mapping[str, str]  # address of every member, by name
-    cluster: str = "congenial"
-    algorithm: str = DEFAULT_ALGORITHM
-    options: Mapping[str, str] = field(default_factory=dict)
+    nodes: Mapping[str, Address]  # address of every member, by name
+    cluster: ClusterName = "congenial"
+    algorithm: AlgorithmName | type[Node] = DEFAULT_ALGORITHM
+    options: Mapping[str, Text] = field(default_factory=dict)
     tls: Tls | None = None
-    insecure: bool = False  # without certificates, allow addresses beyond this machine
+    insecure: Flag = False  # without certificates, allow addresses beyond this machine
     timing: Timing = field(default_factory=Timing)
-    state: str = ""  # a directory for what must survive a restart ({name}: the node's); none by default
-    semaphores: str = SEMAPHORE_ALGORITHM  # the algorithm of semaphores
-    secret: str = ""  # a file with a secret that all members know; by default this user's, if all are on this machine
+    state: FolderPath = ""  # a directory for what must survive a restart ({name}: the node's); none by default
+    semaphores: AlgorithmName | type[Node] = SEMAPHORE_ALGORITHM  # the algorithm of semaphores
+    secret: PlainFile = ""  # a file with a secret that all members know; this user's, if all are on this machine
 
     def __post_init__(self) -> None:
-        if not self.nodes:
-            raise ConfigError("a cluster needs at least one node: name them with their addresses")
+        check_nodes("nodes", self.nodes)
+        check_fields(self)
         for name, text in self.nodes.items():
-            if not name or len(name) > LONGEST_NODE_NAME or not all(c.isalnum() or c in "-." for c in name):
-                raise ConfigError(f"node name {name!r}: use 1 to {LONGEST_NODE_NAME} letters, digits, '-' or '.'")
-            host, _ = address(text)
-            if self.tls is None and not self.insecure and not is_loopback(host):
+            if self.tls is None and not self.insecure and not is_loopback(address(text)[0]):
                 raise ConfigError(
                     f"node {name!r} is at {text}, beyond this machine, and there are no certificates: "
                     "give them ([tls] in cluster.toml, or tls=...), or set insecure = true"
                 )
-        spec = self.system().spec
+        try:
+            system = self.system()
+        except ValueError as error:
+            raise ConfigError(f"algorithm = {shown(self.algorithm)}: {error}") from None
+        spec = ALGORITHMS.get(system.name.partition("+")[0], system.algorithm).spec  # no transform mends it
         if spec.mended_by:
             raise ConfigError(
                 f"no locks on {spec.name!r}, it is kept for its flaw ({spec.flaws[0]}): use {spec.mended_by!r}"
             )
-        if within_epoch(self.system().problem).name == KMUTEX.name:
+        if within_epoch(system.problem).name == KMUTEX.name:
             raise ConfigError(
-                f"{self.algorithm} lets in several at a time: it is for semaphores (semaphores = {self.algorithm!r})"
+                f"{system.name} lets in several at a time: it is for semaphores (semaphores = {system.name!r})"
             )
-        if within_epoch(self.semaphore_system(1).problem).name != KMUTEX.name:
-            raise ConfigError(f"{self.semaphores} is no algorithm for semaphores: it cannot let in several at a time")
+        try:
+            semaphores = self.semaphore_system(1)
+        except ValueError as error:
+            raise ConfigError(f"semaphores = {shown(self.semaphores)}: {error}") from None
+        if within_epoch(semaphores.problem).name != KMUTEX.name:
+            raise ConfigError(f"{semaphores.name} is no algorithm for semaphores: it cannot let in several at a time")
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -165,13 +196,13 @@ class ClusterFields(TypedDict, total=False):
     """The fields of `ClusterConfig` besides `nodes`, as keyword arguments; None stands for the default."""
 
     cluster: str
-    algorithm: str
+    algorithm: str | type[Node]
     options: Mapping[str, str] | None
     tls: Tls | None
     insecure: bool
     timing: Timing | None
     state: str
-    semaphores: str
+    semaphores: str | type[Node]
     secret: str
 
 
@@ -181,7 +212,8 @@ def config_of(
     """The cluster that the arguments of `join` describe. What is given besides `config` replaces what is in it."""
     given: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
     if peers is not None:
-        given["nodes"] = dict(peers)
+        check_nodes("peers", peers)
+        given["nodes"] = peers
     if config is not None:
         described = config if isinstance(config, ClusterConfig) else load_config(config)
         return replace(described, **given) if given else described
@@ -190,60 +222,56 @@ def config_of(
     return ClusterConfig(**given)
 
 
-def address(text: str) -> tuple[str, int]:
-    host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdigit() or not 0 < int(port) < 65536:
-        raise ConfigError(f"{text!r} is not an address: write host:port, such as 127.0.0.1:7101")
-    return host.strip("[]"), int(port)
-
-
-def is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
+# -- cluster.toml ---------------------------------------------------------------------------------------------------
 
 
 def load_config(path: str | Path) -> ClusterConfig:
     """The cluster that a `cluster.toml` describes."""
-    path = Path(path)
+    path = _path(path)
+    data = read_toml(path)
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: {error}") from error
-    try:
-        tls = _part(data, "tls", Tls)
-        if tls is not None:
-            tls = Tls(*[str(path.parent / getattr(tls, part.name)) for part in fields(Tls)])
-        timing = _part(data, "timing", Timing) or Timing()
-        options = {name: str(value) for name, value in data.pop("options", {}).items()}
-        unknown = set(data) - {part.name for part in fields(ClusterConfig)}
-        if unknown:
-            raise ConfigError(f"unknown setting {', '.join(sorted(unknown))}")
-        for place in ("state", "secret"):
-            if data.get(place):
-                data[place] = str(path.parent / data[place])
-        return ClusterConfig(**{"nodes": {}, **data}, options=options, tls=tls, timing=timing)
-    except (ConfigError, TypeError, AttributeError) as error:
+        check_nodes("nodes", data.get("nodes", {}))
+        options = data.get("options", {})
+        if isinstance(options, dict):  # a number may be written as a number
+            data["options"] = {name: str(value) if type(value) is int else value for name, value in options.items()}
+        return decode(data, ClusterConfig, path.parent)
+    except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
 
 
-def _part(data: dict[str, Any], name: str, kind: Any) -> Any:
-    table = data.pop(name, None)
-    if table is None:
-        return None
-    known = {part.name for part in fields(kind)}
-    unknown = set(table) - known
-    if unknown:
-        raise ConfigError(f"[{name}] has no {', '.join(sorted(unknown))}; it has {', '.join(sorted(known))}")
+def load_nodes(path: str | Path) -> dict[str, str]:
+    """Only the nodes of a `cluster.toml`, which may lack certificates yet."""
+    path = _path(path)
+    nodes = read_toml(path).get("nodes", {})
     try:
-        return kind(**table)
-    except TypeError as error:
-        raise ConfigError(f"[{name}]: {str(error).replace('__init__() ', '')}") from None
+        check_nodes("nodes", nodes)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+    return dict(nodes)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            raw = file.read(LONGEST_FILE + 1)
+    except (OSError, ValueError) as error:
+        named = str(path) if str(path).isprintable() else shown(str(path))
+        raise ConfigError(f"cannot read {named}: {getattr(error, 'strerror', None) or error}") from error
+    if len(raw) > LONGEST_FILE:
+        raise ConfigError(f"{path} is too long for the description of a cluster: {LONGEST_FILE} bytes are allowed")
+    try:
+        return tomllib.loads(raw.decode("utf-8-sig"))  # some editors begin a file with a mark
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{path}: line {line} is not UTF-8 text") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: not a TOML file: {error}") from error
+
+
+def _path(path: object) -> Path:
+    if not isinstance(path, (str, os.PathLike)):
+        raise wrong("config", path, "the path of a cluster.toml, or a ClusterConfig")
+    return Path(path)
 
 
 def free_addresses(count: int) -> list[str]:

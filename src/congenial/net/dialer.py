@@ -12,7 +12,8 @@ from typing import Any
 
 from congenial.kernel.errors import ConfigError
 from congenial.net import connection as connections
-from congenial.net.config import ClusterConfig, address
+from congenial.net.addresses import address
+from congenial.net.config import ClusterConfig
 from congenial.net.connection import Connection
 from congenial.net.link import Link
 from congenial.net.logs import log

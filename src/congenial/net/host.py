@@ -9,6 +9,7 @@ import random
 import socket
 from typing import Any
 
+from congenial.net.checked import for_node
 from congenial.net.codec import Vocabulary
 from congenial.net.config import ClusterConfig
 from congenial.net.errors import ClusterDegraded
@@ -32,7 +33,7 @@ class Host:
         self.vocabulary = Vocabulary(
             self.system.algorithm, *self.system.inner, beside=(semaphores.algorithm, *semaphores.inner, Replicated)
         )
-        self.storage = storage or (DirectoryStorage(config.state.format(name=name)) if config.state else Storage())
+        self.storage = storage or (DirectoryStorage(for_node(config.state, name)) if config.state else Storage())
         self.turn = Turn(self.storage)
         self.turn.on_failure = self._give_up
         rejoins = self.system.algorithm.rejoins and semaphores.algorithm.rejoins

@@ -13,7 +13,8 @@ import stat
 from pathlib import Path
 
 from congenial.kernel.errors import ConfigError
-from congenial.net.config import ClusterConfig, address, is_loopback
+from congenial.net.addresses import address, is_loopback
+from congenial.net.config import ClusterConfig
 
 SHORTEST = 16  # bytes
 LONGEST = 4096
