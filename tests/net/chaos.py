@@ -27,9 +27,9 @@ from pathlib import Path
 from netlab import answers, witness_process
 from racks import Rack
 
+from congenial.net.client import Client
 from congenial.net.config import free_addresses
 from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld
-from congenial.net.service import Client
 from congenial.testing.witness import Outdated, Reporter
 
 NODES = "abcde"

@@ -19,8 +19,8 @@ import pytest
 from netlab import answers
 from racks import Rack
 
+from congenial.net.client import Client
 from congenial.net.errors import ClusterDegraded
-from congenial.net.service import Client
 
 NODES = "abc"
 
