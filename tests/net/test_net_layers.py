@@ -11,7 +11,8 @@ import congenial.net
 
 FOLDER = Path(congenial.net.__file__).parent
 LAYERS = (  # from the bottom
-    {"errors", "logs", "names", "storage", "checked", "addresses", "config", "secret", "certs", "operations", "local"},
+    {"errors", "logs", "names", "storage", "operations", "local", "checked", "addresses", "config", "secret"}
+    | {"authority", "certs"},
     {"wire", "turn", "numbering"},
     {"codec"},
     {"link"},
