@@ -31,6 +31,7 @@ class CentralLock(Node):
         name="central-lock",
         title="A lock server",
         problem=MUTEX,
+        fences=True,
         messages=Law("0", "3"),  # process 0 needs none; the others need an Ask, a Grant and a Done
         waiting=Law("0", "2"),
         sync_delay=Law("1", "2"),

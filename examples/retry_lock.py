@@ -54,6 +54,7 @@ class RetryLock(Node):
         problem=MUTEX,
         patient=True,
         faults="loss, duplicates, crashes with recovery",
+        fences=True,
         options=(Option("patience", "100", "time to wait for an answer", build_patience),),
     )
     messages = (Ask, Grant, Done, Noted)

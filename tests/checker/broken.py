@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from congenial.algorithms.group.drs_gme import DrsGme
 from congenial.algorithms.group.token_gme import TokenGME
+from congenial.algorithms.kmutex.raymond_k import RaymondK
 from congenial.algorithms.permission.maekawa import Maekawa
 from congenial.algorithms.permission.ricart_agrawala import Reply, RicartAgrawala
 from congenial.algorithms.token.raymond_tree import RaymondTree
@@ -61,4 +63,25 @@ class Forgetful(TokenGME):
         self.leave()
 
 
-BROKEN: list[type[Node]] = [Impatient, Rude, TwoTokens, Deaf, Dead, Forgetful]
+class Alone(RaymondK):
+    """Waits for everybody, as if k were 1."""
+
+    def __init__(self, me: int, n: int, k: int) -> None:
+        super().__init__(me, n, 1)
+
+
+class Shy(DrsGme):
+    """Lets others join only in the first session."""
+
+    def _admits(self, groups: Groups) -> bool:
+        return self.session == 0 and super()._admits(groups)
+
+
+class Unfenced(SuzukiKasami):
+    """Forgets the fence of every other entry."""
+
+    def enter(self, out: Out, fence: int = 0, group: int = 0) -> None:
+        super().enter(out, fence if fence % 2 else 0, group)
+
+
+BROKEN: list[type[Node]] = [Impatient, Rude, TwoTokens, Deaf, Dead, Forgetful, Alone, Shy, Unfenced]

@@ -46,6 +46,8 @@ class Notes(Out):
         follows = world.grouped and group == world.last[1] and fence == world.last[0]
         if fence and fence <= world.last[0] and not follows:
             raise Wrong("safety")
+        if world.fenced and not fence:
+            raise Wrong("safety")
         world.inside[self.me] = group
         world.last = (fence, group) if fence else world.last
 
@@ -70,6 +72,8 @@ class History:
         self.fifo, self.grouped, self.shared = fifo, system.problem.groups, system.problem.name in ("anyone", "kmutex")
         self.capacity = system.problem.capacity if system.problem.name == "kmutex" else 0
         self.patient = system.spec.patient
+        self.fenced = system.spec.fences
+        self.sociable = system.problem.name in ("kmutex", "group") and system.spec.concurrent_entry
         self.nodes: list[Node] = system.nodes()
         self.left = [requests] * system.n
         self.asked: dict[int, int] = {}
@@ -129,6 +133,14 @@ class History:
             found += [("timer", who, timer, ()) for who, timer in sorted(self.timers)]
         return found
 
+    def keeps_out(self, moves: list[Move]) -> bool:
+        """Must somebody leave before anybody else gets in, although there is room and all ask for one group?"""
+        if not self.sociable or any(move[0] not in ("ask", "leave") for move in moves):
+            return False
+        groups = {*self.asked.values(), *self.inside.values()}
+        room = len(groups) == 1 if self.grouped else len(self.inside) < self.capacity
+        return bool(self.asked) and bool(self.inside) and room
+
     def text(self) -> str:
         packets = [(source, receiver, repr(message)) for source, receiver, message in self.network]
         packets.sort(key=(lambda packet: packet[:2]) if self.fifo else None)
@@ -163,6 +175,8 @@ def brute_force(system: System, requests: int, groups: int, fifo: bool) -> tuple
             possible = world.moves(groups)
             if all(move[0] == "ask" for move in possible) and world.asked:
                 faults.add(("deadlock", len(moves)))
+            if world.keeps_out(possible):
+                faults.add(("concurrent entry", len(moves)))
             while possible:
                 what, who, which, choices = possible.pop(0)
                 try:

@@ -54,6 +54,8 @@ def test_an_option_that_is_not_there_is_refused_at_once() -> None:
 class Unsafe(RicartAgrawala):
     """Enters without waiting for anybody."""
 
+    spec: ClassVar[Spec] = replace(RicartAgrawala.spec, fences=False)
+
     def request(self, groups: Groups, out: Out) -> None:
         super().request(groups, out)
         if self.phase == WAITING:

@@ -32,7 +32,7 @@ class AnyGroupIsWelcome(DrsGme):
         return self.group >= 0
 
 
-@killed("deadlock", nodes=3, requests=2)
+@killed("concurrent entry", nodes=3, requests=2)
 class CaptainsToComeForgotten(DrsGme):
     """A process that passes the token on does not add the next captains to its request set."""
 
@@ -40,7 +40,7 @@ class CaptainsToComeForgotten(DrsGme):
         return []
 
 
-@killed("deadlock", nodes=3, requests=1)
+@killed("concurrent entry", nodes=3, requests=1)
 class NotedInSilence(DrsGme):
     """A waiting process does not send its request to a process that asks and was not in its request set."""
 
@@ -135,7 +135,7 @@ class FirstOfItsGroups(DrsGmeExtended):
         self.group = 1 - self.group
 
 
-@killed("deadlock", nodes=3, requests=2, wants="0;0|1;1")
+@killed("concurrent entry", nodes=3, requests=2, wants="0;0|1;1")
 class CaptainsToComeForgottenHere(DrsGmeExtended):
     """A process that passes the token on does not add the next captains to its request set."""
 

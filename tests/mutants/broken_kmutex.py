@@ -40,7 +40,7 @@ class TieWonByNeither(RaymondK):
         return self.phase != IDLE and self.number < number
 
 
-@killed("deadlock", nodes=3, requests=1)
+@killed("concurrent entry", nodes=3, requests=1)
 class DebtsForgotten(RaymondK):
     """Replies that were deferred are never sent."""
 
@@ -82,7 +82,7 @@ class TokenCopied(SrimaniReddy):
         self.spare = before
 
 
-@killed("deadlock", nodes=3, requests=1)
+@killed("concurrent entry", nodes=3, requests=1)
 class RequestsForgotten(SrimaniReddy):
     """A process that leaves keeps its token, even if others wait."""
 

@@ -12,8 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fences import WITHOUT_FENCES
-
 from congenial.kernel.node import Node
 from congenial.kernel.problem import Problem
 from congenial.problems.mutex import MUTEX
@@ -26,7 +24,7 @@ HANDWRITTEN_LIMIT = 40_000
 
 @dataclass(frozen=True)
 class Trial:
-    """One call of `check` or `fuzz`, or a look at fences, or at everybody inside together."""
+    """One call of `check` or `fuzz`."""
 
     call: str
     parameters: tuple[tuple[str, Any], ...]
@@ -185,8 +183,7 @@ def trials_for(algorithm: type[Node]) -> list[Trial]:
     and its options."""
     spec = algorithm.spec
     usual = usual_trials(spec.problem or MUTEX)
-    fences = [] if spec.name in WITHOUT_FENCES else [Trial("fences", (("nodes", 3),))]
-    special = [*fences, *_together(algorithm), *FAULTS.get(spec.name, ()), *handwritten().get(algorithm.__name__, ())]
+    special = [*FAULTS.get(spec.name, ()), *handwritten().get(algorithm.__name__, ())]
     return list(dict.fromkeys([*usual, *special, *_with_other_options(algorithm, usual)]))
 
 
@@ -218,18 +215,6 @@ def usual_trials(problem: Problem) -> tuple[Trial, ...]:
     if problem.groups:
         return GROUP_TRIALS
     return KMUTEX_TRIALS if problem.concurrent_entry else MUTEX_TRIALS
-
-
-def _together(algorithm: type[Node]) -> Iterator[Trial]:
-    """Where concurrent entry is promised: with every value of every option."""
-    spec = algorithm.spec
-    if spec.problem is not None and spec.problem.concurrent_entry and spec.concurrent_entry:
-        together = Trial("together", (("nodes", 6),))
-        yield together
-        for option in spec.options:
-            for choice in option.choices:
-                if choice != option.default:
-                    yield together.with_options({option.name: choice})
 
 
 def _with_other_options(algorithm: type[Node], usual: tuple[Trial, ...]) -> Iterator[Trial]:

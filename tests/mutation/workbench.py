@@ -29,8 +29,6 @@ from typing import Any
 from mutate import Mutant
 from trials import Trial
 
-from congenial.kernel.node import Node
-
 SOURCES = Path(__file__).parents[2] / "src"
 ROOMS = ("congenial.algorithms", "congenial.transform", "congenial.systems.catalogue")
 MEMORY = 4 << 30
@@ -123,8 +121,6 @@ def imports_of(module: str) -> tuple[str, ...]:
 
 
 def run_task(task: Task) -> Outcome:
-    from fences import fences_given
-
     from congenial.checker.check import check
     from congenial.checker.fuzz import fuzz
     from congenial.systems.catalogue import find_algorithm
@@ -134,31 +130,10 @@ def run_task(task: Task) -> Outcome:
         parameters["options"] = dict(parameters["options"])
     start = process_time()
     algorithm = find_algorithm(task.algorithm)
-    if task.trial.call == "fences":
-        missing = 0 in fences_given(algorithm)
-        text = "an entry without a fence" if missing else ""
-        return Outcome(task, "fence" if missing else "", text, process_time() - start)
-    if task.trial.call == "together":
-        text = kept_out(algorithm, parameters.get("options", {}))
-        return Outcome(task, "concurrent entry" if text else "", text, process_time() - start)
     result: Any = (check if task.trial.call == "check" else fuzz)(algorithm, **parameters)
     found = result.counterexample
     seconds = process_time() - start
     return Outcome(task, "" if found is None else found.kind, "" if found is None else found.text, seconds)
-
-
-def kept_out(algorithm: type[Node], options: dict[str, str]) -> str:
-    """What is wrong if everybody asks for one group and nobody leaves: the cases of the conformance suite. `check` asks
-    that too, but only of systems that it has explored to the end."""
-    from congenial.testing import conformance
-
-    for case in conformance(algorithm, options=options):
-        if case.name.startswith("everybody inside together"):
-            try:
-                case.run()
-            except AssertionError as error:
-                return str(error).split("\n")[0]
-    return ""
 
 
 def put_in_place(mutant: Mutant) -> None:

@@ -1,9 +1,9 @@
 """One check, exploration by exploration.
 
-Three explorations: all runs within the rules (safety, deadlock, starvation, illegal steps, the cost of runs); for
-problems that let several in, all runs in which all processes ask, for one group, and none leaves (concurrent entry:
-all must get in, or as many as may be inside together, unless the algorithm's spec says otherwise); and, for the bound
-on waiting, all runs in which a single process asks.
+Three explorations: all runs within the rules (safety, deadlock, starvation, illegal steps, concurrent entry, the cost
+of runs); for problems that let several in, all runs in which all processes ask, for one group, and none leaves (all
+must get in, or as many as may be inside together, unless the algorithm's spec says otherwise); and, for the bound on
+waiting, all runs in which a single process asks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from time import process_time
 
 from congenial.checker.counterexample import Counterexample, counterexample
 from congenial.checker.explore import Explorer
-from congenial.checker.faults import BOUND, CONCURRENT_ENTRY, DEADLOCK, STARVATION, Fault
+from congenial.checker.faults import BOUND, DEADLOCK, STARVATION, Fault
 from congenial.checker.graph import StateGraph
 from congenial.checker.graph_faults import Costs, broken_law, costs_of, starvation
 from congenial.checker.movers import Movers, Situation
@@ -154,8 +154,7 @@ class CheckRun:
         return StateGraph(explorer.count, explorer.firsts, explorer.targets, explorer.labels, self.rules.timers_wait)
 
     def _check_concurrent_entry(self) -> None:
-        problem = self.system.problem
-        if not (problem.concurrent_entry and self.system.spec.concurrent_entry):
+        if not self.system.concurrent_entry:
             return
         together = Rules(
             requests=1,
@@ -165,11 +164,7 @@ class CheckRun:
             patient=self.rules.patient,
         )
         explorer = self._explore(together, reduce=False)
-        asked = "all ask for one group" if problem.groups else f"all ask, fewer than k = {problem.capacity} are inside"
         for fault in explorer.faults:
-            if fault.kind == DEADLOCK:
-                fault.kind = CONCURRENT_ENTRY
-                fault.text = f"{asked}, none leaves, and {fault.text}"
             self._report(explorer, fault)
         self.complete = self.complete and (explorer.complete or bool(explorer.faults))
 

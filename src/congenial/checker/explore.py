@@ -30,14 +30,14 @@ from congenial.checker.events import (
     SUSPECT,
     SUSPICIONS,
 )
-from congenial.checker.faults import DEADLOCK, ILLEGAL, SAFETY, Fault, deadlock_text
+from congenial.checker.faults import CONCURRENT_ENTRY, DEADLOCK, ILLEGAL, SAFETY, Fault, deadlock_text, kept_out_text
 from congenial.checker.movers import Movers
-from congenial.checker.moves import Moves, State
+from congenial.checker.moves import AT_REST, STAYING, Moves, State
 from congenial.checker.process_state import Step
 from congenial.checker.state_table import StateTable
 from congenial.checker.symmetry import Symmetry
 from congenial.checker.world import World
-from congenial.kernel.judge import entry_fault
+from congenial.kernel.judge import entry_fault, is_kept_out
 from congenial.kernel.node import WAITING
 
 MOST_EARLY: Final = 1000  # deliveries at once in a row; messages that never come to rest are then explored one by one
@@ -59,6 +59,7 @@ class Explorer:
         self.symmetry = symmetry
         self.limit: i64 = limit
         self.progress = progress
+        self.judges_entry = world.system.concurrent_entry and not world.rules.faults
         self.faults: list[Fault] = []
         self.depth = 0
         self.complete = False
@@ -108,9 +109,11 @@ class Explorer:
 
     def _expand(self, state: State, index: i64, following: list[State]) -> None:
         self.moves.find(state)
-        if self.moves.only_requests(state):
+        rest = self.moves.rest(state)
+        if rest == AT_REST:
             self.terminal.append(index)
-            self._judge_rest(state, index)
+        if rest == AT_REST or (rest == STAYING and self.judges_entry):
+            self._judge_rest(state, index, rest)
         i: i64 = 0
         while i < self.moves.count:
             self._take(state, index, i, following)
@@ -183,18 +186,20 @@ class Explorer:
             position += 1
         return -1
 
-    def _judge_rest(self, state: State, index: i64) -> None:
-        phases, pendings = self.world.phases, self.world.pendings
+    def _judge_rest(self, state: State, index: i64, rest: i64) -> None:
+        """Judge a state in which nothing can happen, at least as long as none leaves."""
+        world = self.world
         locals_ = [state[HEADER + p] for p in range(self.n)]
-        waiting = [p for p in range(self.n) if phases[locals_[p]] == WAITING or pendings[locals_[p]]]
-        if waiting and (self.world.rules.leaving or self._has_room(state)):
+        waiting = [p for p in range(self.n) if world.phases[locals_[p]] == WAITING or world.pendings[locals_[p]]]
+        if not waiting:
+            return
+        held = [int(world.groups[local]) for local in locals_ if world.groups[local] >= 0]
+        if rest == AT_REST and (world.rules.leaving or not held):
             self.faults.append(Fault(DEADLOCK, deadlock_text(waiting), index))
-
-    def _has_room(self, state: State) -> bool:
-        """Would the problem let one more process in, for the group that is inside?"""
-        groups = [int(self.world.groups[state[HEADER + p]]) for p in range(self.n)]
-        held = [group for group in groups if group >= 0]
-        return not held or self.world.system.problem.admits(len(held), held[0], held[0])
+        elif self.judges_entry and is_kept_out(
+            world.system.problem, held, [world.states[locals_[p]].wants for p in waiting]
+        ):
+            self.faults.append(Fault(CONCURRENT_ENTRY, kept_out_text(world.system.problem, waiting), index))
 
     # -- steps -----------------------------------------------------------------------------------------
 

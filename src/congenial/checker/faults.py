@@ -7,6 +7,7 @@ from typing import Final, final
 from mypy_extensions import i64
 
 from congenial.kernel.judge import listed
+from congenial.kernel.problem import Problem
 
 SAFETY: Final = "safety"
 ILLEGAL: Final = "illegal step"
@@ -29,6 +30,11 @@ class Fault:
         self.move = move
         self.choice = choice
         self.early = early
+
+
+def kept_out_text(problem: Problem, waiting: list[int]) -> str:
+    asked = "all ask for one group" if problem.groups else f"all ask, fewer than k = {problem.capacity} are inside"
+    return f"{asked}, none leaves, and {deadlock_text(waiting)}"
 
 
 def deadlock_text(waiting: list[int]) -> str:

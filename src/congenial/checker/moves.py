@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import Final, final
 
 from librt.vecs import append, vec
 from mypy_extensions import i64
@@ -16,6 +16,7 @@ from congenial.checker.events import (
     DUPLICATES,
     HEADER,
     ISSUE,
+    LEAVE,
     LOSE,
     LOSSES,
     RECOVER,
@@ -28,6 +29,10 @@ from congenial.checker.events import (
 from congenial.checker.world import World
 
 State = tuple[int, ...]
+
+MOVING: Final = 0
+STAYING: Final = 1  # nothing can happen until a process leaves
+AT_REST: Final = 2  # nothing can happen
 
 
 @final
@@ -145,16 +150,21 @@ class Moves:
             self.positions[i] = position
         self.count = i + 1
 
-    def only_requests(self, state: State) -> bool:
-        """Can nothing happen except requests, operations and faults, which need not happen?"""
+    def rest(self, state: State) -> i64:
+        """How much a state is at rest. Requests, operations and faults need not happen, so they do not count."""
+        found: i64 = AT_REST
         i: i64 = 0
         while i < self.count:
             kind = self.events[i] & ~ARGUMENT
-            may = kind == ASK or kind == ISSUE or kind == CRASH or kind == REPEAT
-            if not may and (kind != LOSE or self._is_void(state, i)):
-                return False
+            if kind == LEAVE:
+                found = STAYING
+            elif kind == LOSE:
+                if self._is_void(state, i):
+                    return MOVING
+            elif kind != ASK and kind != ISSUE and kind != CRASH and kind != REPEAT:
+                return MOVING
             i += 1
-        return True
+        return found
 
     def _is_void(self, state: State, move: i64) -> bool:
         """Does a move take away a message to a process that is down?"""

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from congenial.checker.faults import DEADLOCK, ILLEGAL, SAFETY, deadlock_text
+from congenial.checker.faults import CONCURRENT_ENTRY, DEADLOCK, ILLEGAL, SAFETY, deadlock_text, kept_out_text
 from congenial.checker.stepper import Action, Stepper
 from congenial.kernel.errors import ConfigError, ContractError, IllegalStep, SafetyViolation
 from congenial.kernel.trace import (
@@ -104,8 +104,9 @@ def replay(path: str | Path) -> Replay:
         raise ConfigError(f"{path} does not fit {system.name}: {error}") from error
 
 
-def play(system: System, fifo: bool, actions: list[Action], finish: bool = False) -> Replay:
-    """Take the steps; to `finish`, go on until everything under way is delivered and every holder has left."""
+def play(system: System, fifo: bool, actions: list[Action], finish: str = "") -> Replay:
+    """Take the steps; to `finish` with a deadlock, go on until everything under way is delivered and every holder has
+    left; with missing concurrent entry, until everything is delivered."""
     stepper = Stepper(system, fifo)
     taken: list[Action] = []
     kind = text = ""
@@ -115,13 +116,15 @@ def play(system: System, fifo: bool, actions: list[Action], finish: bool = False
             stepper.take(action)
         while finish and len(taken) < MOST_STEPS:
             next_action = _next_action(stepper)
-            if next_action is None:
+            if next_action is None or (finish == CONCURRENT_ENTRY and next_action.event != DELIVER):
                 break
             taken.append(next_action)
             stepper.take(next_action)
         waiting = stepper.waiters()
         if waiting and _next_action(stepper) is None:
             kind, text = DEADLOCK, deadlock_text(waiting)
+        elif _keeps_out(stepper, actions):
+            kind, text = CONCURRENT_ENTRY, kept_out_text(system.problem, waiting)
     except SafetyViolation as error:
         kind, text = SAFETY, str(error)
     except IllegalStep as error:
@@ -140,6 +143,19 @@ def _next_action(stepper: Stepper) -> Action | None:
         for timer in process.timers:
             return Action(TIMER, number, timer=timer)
     return None
+
+
+def _keeps_out(stepper: Stepper, actions: list[Action]) -> bool:
+    """Has a run without faults come to a state in which nothing can happen until a holder leaves, although others
+    should have entered?"""
+    faults = (CRASH, DROP, SUSPECT)
+    return (
+        stepper.system.concurrent_entry
+        and not stepper.packets
+        and not any([process.timers for process in stepper.processes])
+        and stepper.judge.keeps_out()
+        and not any([action.event in faults or action.again for action in actions])
+    )
 
 
 def actions_in(events: list[Event]) -> list[Action]:

@@ -28,6 +28,7 @@ class Rules:
     askers: list[int] | None = None  # the processes that ask; None: all
     count_hops: bool = False  # distinguish states by the length of the chain of messages that led to them
     in_turn: bool = False  # a process's k-th request is the k-th of its menu, not any of them
+    together: bool = False  # of a random run: the last requests are all for one group, and then none leaves
     victim: int = -1  # the only process that faults may strike; -1: any
     operations: int = 0  # that may be issued in each stay
 

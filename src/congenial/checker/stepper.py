@@ -90,7 +90,7 @@ class Stepper:
         self.n: i64 = n
         self.fifo = fifo
         self.processes: list[Process] = [Process(node, system.problem) for node in system.nodes()]
-        self.judge = Judge(system.problem, n)
+        self.judge = Judge(system.problem, n, system.spec.fences)
         self.packets: list[Packet] = []  # under way, in the order of sending
         self.events: list[Event] = []
         self.sent_count: i64 = 0

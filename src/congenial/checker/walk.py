@@ -3,6 +3,9 @@
 A uniform schedule takes any of the possible steps. A schedule by priorities gives every process and every message a
 random priority, always takes the step with the highest one, and lowers that priority at a few random moments
 (Burckhardt et al. 2010). It finds faults that need some message to be very late.
+
+A run may end with all processes inside together (`Rules.together`): when all have left and one request of each is
+left, they all ask for one group, and none leaves.
 """
 
 from __future__ import annotations
@@ -11,18 +14,32 @@ from typing import Final, final
 
 from librt.random import Random
 
-from congenial.checker.faults import DEADLOCK, HISTORY, ILLEGAL, SAFETY, STARVATION, deadlock_text
+from congenial.checker.faults import (
+    CONCURRENT_ENTRY,
+    DEADLOCK,
+    HISTORY,
+    ILLEGAL,
+    SAFETY,
+    STARVATION,
+    deadlock_text,
+    kept_out_text,
+)
 from congenial.checker.rules import Rules
 from congenial.checker.stepper import Action, Stepper
 from congenial.kernel.errors import IllegalStep, SafetyViolation
 from congenial.kernel.judge import listed
 from congenial.kernel.node import IDLE, INSIDE
+from congenial.kernel.problem import NO_GROUP
 from congenial.kernel.trace import CRASH, DELIVER, DROP, EXIT, ISSUE, RECOVER, REQUEST, SUSPECT, TIMER, TRUST
 from congenial.problems.weak_history import faults_in
 
 CHANGES: Final = 3  # moments of change in a schedule by priorities
 LIKELY_STEPS: Final = 200  # within which they lie
-FAULT_RATE: Final = 0.03  # chance of a fault at a step, while there is a budget
+FAULT_RATES: Final = (0.02, 0.05, 0.15, 0.4)  # a run has one: the chance of a fault at a step, while there is a budget
+DOWN: Final = 0  # the kinds of faults
+LOSS: Final = 1
+DUPLICATE: Final = 2
+SUSPICION: Final = 3
 
 
 @final
@@ -39,10 +56,10 @@ class Walk:
         self.timers_wait = rules.timers_wait
         self.left = [rules.requests] * n
         self.operations = [0] * n  # that each may still issue in its stay
-        self.crashes = rules.crashes
-        self.losses = rules.losses
-        self.duplicates = rules.duplicates
-        self.suspicions = rules.suspicions
+        self.budgets = [rules.crashes, rules.losses, rules.duplicates, rules.suspicions]  # by kind of fault
+        self.fault_rate = FAULT_RATES[rng.randrange(len(FAULT_RATES))] if rules.faults else 0.0
+        self.finale = False  # have all begun to ask for `last_group`, from which none leaves?
+        self.last_group = self._some_group() if rules.together else NO_GROUP
         self.actions: list[Action] = []
         self.fault = ""  # the kind of fault that ended the run, if any
         self.text = ""
@@ -53,7 +70,7 @@ class Walk:
         """Run until nothing can happen, something is wrong, or it takes too long."""
         try:
             while len(self.actions) < self.most_steps:
-                action = self._choose()
+                action = None if self.finale and self._is_over() else self._choose()
                 if action is None:
                     break
                 self.actions.append(action)
@@ -71,24 +88,51 @@ class Walk:
             self.fault = ILLEGAL
             self.text = str(illegal)
             return
-        waiting = self.stepper.waiters()
+        self._judge_end()
+
+    def _judge_end(self) -> None:
+        judge = self.stepper.judge
+        waiting = judge.unserved()
         wrong = faults_in(self.stepper.events) if self.rules.operations else []
         if wrong:
             self.fault = HISTORY
             self.text = wrong[0]
-        elif waiting:
-            if len(self.actions) < self.most_steps:
-                self.fault = DEADLOCK
-                self.text = deadlock_text(waiting)
-            elif not self.by_priority:
+        elif not waiting or (self.finale and judge.inside > 0 and not judge.keeps_out()):
+            return
+        elif len(self.actions) >= self.most_steps:
+            if not self.by_priority:
                 self.fault = STARVATION
                 self.text = f"after {self.most_steps} random steps these still wait: {listed(waiting)}"
+        elif self.finale and judge.inside > 0:
+            self.fault = CONCURRENT_ENTRY
+            self.text = kept_out_text(self.stepper.system.problem, waiting)
+        else:
+            self.fault = DEADLOCK
+            self.text = deadlock_text(waiting)
+
+    def _some_group(self) -> int:
+        """One of the groups that may be asked for."""
+        groups = sorted({group for menu in self.menus for asked in menu for group in asked})
+        return groups[self.rng.randrange(len(groups))]
+
+    def _all_have_left(self) -> bool:
+        """Is every process idle, with one request left?"""
+        for number in range(self.n):
+            if self.left[number] != 1 or self.stepper.processes[number].phase != IDLE:
+                return False
+        return True
+
+    def _is_over(self) -> bool:
+        """Is nothing under way, and everybody inside, or as many as may be? Timers may go on for ever."""
+        return not self.stepper.packets and sum(self.left) == 0 and not self.stepper.judge.keeps_out()
 
     def _choose(self) -> Action | None:
-        if self.rng.random() < FAULT_RATE:
+        if self.fault_rate > 0.0 and self.rng.random() < self.fault_rate:
             fault = self._fault()
             if fault is not None:
                 return fault
+        if self.rules.together and not self.finale:
+            self.finale = self._all_have_left()
         possible = self._possible()
         if not possible:
             return self._timer()
@@ -135,14 +179,17 @@ class Walk:
                 actions.append(Action(RECOVER, number))
             return
         if process.phase == INSIDE:
-            if not process.pending:
+            if not process.pending and not self.finale:
                 actions.append(Action(EXIT, number, choices=self._choices()))
                 if self.operations[number] > 0:
                     actions.append(Action(ISSUE, number, choices=self._choices()))
         elif process.phase == IDLE and self.left[number] > 0:
             menu = self.menus[number]
-            groups = menu[self.rng.randrange(len(menu))]
-            actions.append(Action(REQUEST, number, groups=groups, choices=self._choices()))
+            if self.finale:
+                actions.append(Action(REQUEST, number, groups=(self.last_group,), choices=self._choices()))
+            elif self.left[number] > 1 or not self.rules.together:
+                groups = menu[self.rng.randrange(len(menu))]
+                actions.append(Action(REQUEST, number, groups=groups, choices=self._choices()))
         for peer in process.suspects:
             if processes[peer].up:
                 actions.append(Action(TRUST, number, peer))
@@ -167,26 +214,37 @@ class Walk:
         return set_timers[self.rng.randrange(len(set_timers))] if set_timers else None
 
     def _fault(self) -> Action | None:
+        """A fault of a kind that is still allowed, if it can happen here."""
+        kinds = [kind for kind in range(len(self.budgets)) if self.budgets[kind] > 0]
+        if not kinds:
+            self.fault_rate = 0.0
+            return None
+        kind = kinds[self.rng.randrange(len(kinds))]
+        fault = self._message_fault(kind) if kind == LOSS or kind == DUPLICATE else self._process_fault(kind)
+        if fault is not None:
+            self.budgets[kind] -= 1
+        return fault
+
+    def _message_fault(self, kind: int) -> Action | None:
         packets = self.stepper.deliverable()
-        kind = self.rng.randrange(4)
-        process: int = self.rng.randrange(self.n)
-        if kind == 0 and self.crashes > 0 and self.stepper.processes[process].up:
-            self.crashes -= 1
-            return Action(CRASH, process)
-        if kind == 1 and self.losses > 0 and packets:
-            self.losses -= 1
-            packet = packets[self.rng.randrange(len(packets))]
+        if not packets:
+            return None
+        packet = packets[self.rng.randrange(len(packets))]
+        if kind == LOSS:
             return Action(DROP, packet.dst, packet.src, packet.number)
-        if kind == 2 and self.duplicates > 0 and packets:
-            self.duplicates -= 1
-            packet = packets[self.rng.randrange(len(packets))]
-            return Action(DELIVER, packet.dst, packet.src, packet.number, again=True)
-        if kind == 3 and self.suspicions > 0 and self.stepper.processes[process].up:
-            peer: int = self.rng.randrange(self.n)
-            if peer != process and peer not in self.stepper.processes[process].suspects:
-                self.suspicions -= 1
-                return Action(SUSPECT, process, peer)
-        return None
+        return Action(DELIVER, packet.dst, packet.src, packet.number, again=True)
+
+    def _process_fault(self, kind: int) -> Action | None:
+        number: int = self.rng.randrange(self.n)
+        process = self.stepper.processes[number]
+        if not process.up:
+            return None
+        if kind == DOWN:
+            return Action(CRASH, number)
+        peer: int = self.rng.randrange(self.n)
+        if peer == number or peer in process.suspects:
+            return None
+        return Action(SUSPECT, number, peer)
 
     def _choices(self) -> tuple[int, ...]:
         """Answers to the step's choices, if it makes any: large numbers, taken modulo the options."""

@@ -39,7 +39,7 @@ from congenial.checker.process_state import ProcessState, Step
 from congenial.checker.rules import Rules
 from congenial.kernel.effects import EVERYONE, Answer, Effect, Eject, Enter, Execute, Send
 from congenial.kernel.errors import ConfigError, IllegalStep, SafetyViolation
-from congenial.kernel.judge import Ledger, request_fault
+from congenial.kernel.judge import Ledger, fence_fault, request_fault
 from congenial.kernel.message import Message
 from congenial.kernel.node import IDLE, INSIDE, Node
 from congenial.kernel.out import Outbox
@@ -78,6 +78,7 @@ class World:
         self.operations = rules.operations
         self.count_hops = rules.count_hops
         self.menus = rules.menus_for(n)
+        self.fenced = system.spec.fences
         self.detects = system.algorithm.on_suspect is not Node.on_suspect
         # processes' states
         self.states: list[ProcessState] = []
@@ -286,7 +287,7 @@ class World:
                 step.entered = True
                 step.group = effect.group if self.system.problem.groups else wants[0]
                 step.fence = effect.fence
-                step.error = request_fault(owner, wants, step.group)
+                step.error = request_fault(owner, wants, step.group) or fence_fault(owner, step.fence, self.fenced)
                 if step.error:
                     return
             elif isinstance(effect, Execute):

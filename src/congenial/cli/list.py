@@ -65,6 +65,7 @@ def row(spec: Spec) -> dict[str, object]:
         "concurrent_entry": spec.concurrent_entry if spec.problem and spec.problem.concurrent_entry else None,
         "fifo": spec.fifo,
         "faults": spec.faults,
+        "fences": spec.fences,
         "reference": spec.reference,
         "options": {option.name: {"default": option.default, "help": option.help} for option in spec.options},
         "flaws": [*spec.flaws],

@@ -3,8 +3,8 @@
 The books say which processes wait, which are inside and for which group, which fence was given last, and what became of
 every operation. The simulator, the stepper of replays and fuzzing, and the witness of a cluster each keep a `Judge`.
 The explorer, whose states are tuples of integers, keeps the same books in its own form; it asks the same rules
-(`request_fault`, `entry_fault`) and a `Ledger`. Whole histories of weak exclusion are judged, more strictly, by
-`congenial.problems.weak_history`.
+(`request_fault`, `fence_fault`, `entry_fault`, `is_kept_out`) and a `Ledger`. Whole histories of weak exclusion are
+judged, more strictly, by `congenial.problems.weak_history`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ class Judge:
 
     Every entry must have been asked for, be of a group that was asked for, and be compatible with all processes that
     are inside. Fences, where an algorithm gives them (0: none), must grow from entry to entry. Entries of one group in
-    a row may share a fence. A process that is superseded, or enters although it is, does not count.
+    a row may share a fence. With `fenced`, as the algorithm's `Spec.fences` says, every entry must have one. A process
+    that is superseded, or enters although it is, does not count.
     """
 
-    def __init__(self, problem: Problem, n: int) -> None:
+    def __init__(self, problem: Problem, n: int, fenced: bool = False) -> None:
         self.problem = problem
+        self.fenced = fenced
         self.inside = 0  # how many, in this era
         self.current = NO_GROUP  # the group of the present session, or of the last one
         self.waiting = 0  # how many
@@ -62,7 +64,7 @@ class Judge:
         wants = self.wants[process]
         if not self.problem.groups and wants is not None:
             group = wants[0]
-        fault = request_fault(process, wants, group)
+        fault = request_fault(process, wants, group) or fence_fault(process, fence, self.fenced)
         if fault:
             raise SafetyViolation(fault)
         era = self.problem.era(fence)
@@ -150,6 +152,11 @@ class Judge:
         """The processes that are inside and not superseded."""
         return [process for process, held in enumerate(self.holds) if held >= 0 and self.eras[process] == self.era]
 
+    def keeps_out(self) -> bool:
+        """Nothing happens while holders stay: should one of those that wait have entered?"""
+        wanted = [wants for wants in self.wants if wants is not None]
+        return len(wanted) > 0 and is_kept_out(self.problem, [self.holds[p] for p in self.holders()], wanted)
+
 
 # -- the rules ---------------------------------------------------------------------------------------------
 
@@ -161,6 +168,13 @@ def request_fault(process: int, wants: Groups | None, group: int) -> str:
     if group not in wants:
         return f"process {process} enters group {group}, but asked for {listed(wants)}"
     return ""
+
+
+def fence_fault(process: int, fence: int, fenced: bool) -> str:
+    """Why a process may not enter with `fence`, by what the algorithm promises; or nothing."""
+    if fence or not fenced:
+        return ""
+    return f"process {process} enters without a fence; its spec promises one (Spec.fences)"
 
 
 def entry_fault(
@@ -184,6 +198,16 @@ def entry_fault(
     if fence and not problem.may_follow(last_fence, last_group, fence, group):
         return f"process {process} enters with fence {fence} after one with fence {last_fence}"
     return ""
+
+
+def is_kept_out(problem: Problem, held: list[int], wanted: list[Groups]) -> bool:
+    """While the processes that hold these groups stay inside, nothing happens, and others wait for what they `wanted`.
+    Does the problem promise that one of them gets in? It does if there is room, and all are for one group."""
+    if not problem.concurrent_entry or not held or not problem.admits(len(held), held[0], held[0]):
+        return False
+    if not problem.groups:
+        return True
+    return set(held) == {held[0]} and all([groups == (held[0],) for groups in wanted])
 
 
 def listed(numbers: list[int] | Groups) -> str:

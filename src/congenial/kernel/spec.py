@@ -103,6 +103,7 @@ class Spec:
     fifo: bool = False  # needs channels that keep the order of messages
     patient: bool = False  # needs time-outs that run out only when what they wait for can no longer come
     faults: str = "none"  # what it survives
+    fences: bool = False  # it gives a fence with every entry
     messages: Law | None = None  # per entry
     size: str = ""  # the largest message, in integers
     waiting: Law | None = None  # hops from request to entry when nobody else asks

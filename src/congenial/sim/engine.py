@@ -98,7 +98,7 @@ class Engine(Out):
         self.n: i64 = n
         self.now = 0.0
         self.queue = EventQueue()
-        self.judge = Judge(system.problem, n)
+        self.judge = Judge(system.problem, n, system.spec.fences)
         self.meter = Meter(n)
         fault_random = stream(seed, FAULTS)
         self.network = Network(

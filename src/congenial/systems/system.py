@@ -35,6 +35,11 @@ class System:
         """The algorithms that this one uses inside, as its options say."""
         return tuple([value for value in self.arguments.values() if isinstance(value, type)])
 
+    @property
+    def concurrent_entry(self) -> bool:
+        """Does the problem promise concurrent entry, and the algorithm keep that promise?"""
+        return self.problem.concurrent_entry and self.spec.concurrent_entry
+
     def operation(self, process: int, number: int) -> object:
         """What a process issues as its `number`-th operation, where no user decides."""
         resource = self.arguments.get("resource")

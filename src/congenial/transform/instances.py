@@ -198,6 +198,7 @@ def transformed(algorithm: type[Node], wrapper: type[Instances], spec: Spec, pro
         title=f"{inner.title}, {spec.title}",
         problem=problem,
         fifo=inner.fifo or spec.fifo,
+        fences=inner.fences,
         size=inner.size,
         concurrency=inner.concurrency,
         concurrent_entry=inner.concurrent_entry,

@@ -49,6 +49,7 @@ SPEC = Spec(
     title="DRS_GME",
     problem=GROUP,
     reference="Swaroop & Singh 2007",
+    fences=True,
     messages=Law("0", "n+1"),
     size="3n+1 + min(n,m)",
     waiting=Law("0", "2"),

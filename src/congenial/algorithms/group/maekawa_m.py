@@ -51,6 +51,7 @@ SPEC = Spec(
     problem=GROUP,
     reference="Joung 2003; Atreya, Mittal & Peri 2007, sections I and VII",
     fifo=True,
+    fences=True,
     messages=Law("3*(q_min-1)", "q*(4+6*b)"),
     size="2",
     waiting=Law("0", "2"),  # 0 where a process is the only member of its quorum

@@ -35,6 +35,7 @@ SPEC = Spec(
     problem=GROUP,
     reference="Joung 2003; Atreya, Mittal & Peri 2007, section I",
     fifo=True,
+    fences=True,
     messages=Law("3*(q_min-1)", "3*q"),
     size="1",
     waiting=Law("2*(q_min-1)", "2*q"),

@@ -29,6 +29,7 @@ SPEC = Spec(
     title="RA1",
     problem=GROUP,
     reference="Joung 2002; Mittal & Mohan 2007, section 1.1",
+    fences=True,
     messages=Law("2*(n-1)"),
     size="2",
     waiting=Law("2"),

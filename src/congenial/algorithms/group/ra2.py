@@ -35,6 +35,7 @@ SPEC = Spec(
     title="RA2",
     problem=GROUP,
     reference="Joung 2002; Mittal & Mohan 2007, sections 1.1 and 4.3",
+    fences=True,
     messages=Law("n-1", "3*(n-1)"),
     size="3n",
     waiting=Law("2"),

@@ -42,6 +42,7 @@ SPEC = Spec(
     title="Surrogate",
     problem=GROUP,
     fifo=True,
+    fences=True,
     size="2+3b",
     waiting=Law("2"),
     concurrency="n",

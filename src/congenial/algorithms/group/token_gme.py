@@ -36,6 +36,7 @@ SPEC = Spec(
     title="TokenGME",
     problem=GROUP,
     reference="Mittal & Mohan 2007, section 3",
+    fences=True,
     messages=Law("0", "2*n-1"),
     size="4n",
     waiting=Law("0", "2"),

@@ -41,6 +41,7 @@ SPEC = replace(
     name="token-gme-bounded",
     title="TokenGME, bounded",
     reference="Mittal & Mohan 2007, section 5.2",
+    fences=False,  # its session numbers start again
     messages=Law("0", "2*n-1 + 4*(n-1)/L"),
     size="6n",
     waiting=Law("0", "4"),  # a round trip more where sessions are counted anew

@@ -26,6 +26,7 @@ SPEC = Spec(
     problem=GROUP,
     reference="Toyomura, Kamei & Kakugawa 2003; Atreya, Mittal & Peri 2007, section I",
     fifo=True,
+    fences=True,
     messages=Law("3*(q_min-1)", "q*(4+6*b)"),
     size="2",
     waiting=Law("2"),

@@ -33,6 +33,7 @@ SPEC = Spec(
     title="Carvalho-Roucairol",
     problem=MUTEX,
     reference="Carvalho & Roucairol 1983; Velazquez 1993, section 5",
+    fences=True,
     messages=Law("0", "2*(n-1)"),
     size="1",
     waiting=Law("0", "2"),

@@ -32,6 +32,7 @@ SPEC = Spec(
     problem=MUTEX,
     reference="Lamport 1978; Velazquez 1993, section 5",
     fifo=True,
+    fences=True,
     messages=Law("3*(n-1)"),
     size="1",
     waiting=Law("2"),

@@ -38,6 +38,7 @@ SPEC = Spec(
     problem=MUTEX,
     reference="Maekawa 1985; Velazquez 1993, section 5",
     fifo=True,
+    fences=True,
     messages=Law("3*(q_min-1)", "6*q"),
     size="1",
     waiting=Law("2"),

@@ -36,6 +36,7 @@ SPEC = Spec(
     title="Raynal (primes), mended",
     problem=MUTEX,
     reference="Raynal 1989; Velazquez 1993, section 5",
+    fences=True,
     messages=Law("0", "n*(n-1)"),
     size="3",
     waiting=Law("0", "n"),

@@ -27,6 +27,7 @@ SPEC = Spec(
     title="Ricart-Agrawala",
     problem=MUTEX,
     reference="Ricart & Agrawala 1981; Velazquez 1993, section 5",
+    fences=True,
     messages=Law("2*(n-1)"),
     size="1",
     waiting=Law("2"),

@@ -40,6 +40,7 @@ SPEC = Spec(
     problem=MUTEX,
     reference="Sanders 1987; Velazquez 1993, section 5",
     fifo=True,
+    fences=True,
     messages=Law("i_min + 2*r_min", "i + 5*r"),
     size="1",
     waiting=Law("0", "2"),

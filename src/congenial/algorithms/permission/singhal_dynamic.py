@@ -36,6 +36,7 @@ SPEC = Spec(
     title="Singhal, dynamic",
     problem=MUTEX,
     reference="Singhal 1992; Velazquez 1993, section 5",
+    fences=True,
     messages=Law("0", "2*(n-1)"),
     size="1",
     waiting=Law("0", "2"),

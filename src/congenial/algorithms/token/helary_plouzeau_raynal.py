@@ -33,6 +33,7 @@ SPEC = Spec(
     title="Helary-Plouzeau-Raynal",
     problem=MUTEX,
     reference="Helary, Plouzeau & Raynal 1988; Velazquez 1993, section 4",
+    fences=True,
     messages=Law("0", "2*E"),  # a request at most twice on links off its path; once on the path, and the token once
     size="n + 2",
     waiting=Law("0", "2*(n-1)"),

@@ -38,6 +38,7 @@ SPEC = Spec(
     title="Mizuno-Neilsen-Rao",
     problem=MUTEX,
     reference="Mizuno, Neilsen & Rao 1991; Velazquez 1993, section 4",
+    fences=True,
     messages=Law("0", "r + 2*a + 1"),
     size="2n",
     waiting=Law("0", "3"),

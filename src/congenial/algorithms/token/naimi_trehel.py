@@ -30,6 +30,7 @@ SPEC = Spec(
     title="Naimi-Trehel",
     problem=MUTEX,
     reference="Naimi & Trehel 1987; Naimi, Trehel & Arnold 1996; Velazquez 1993, section 4",
+    fences=True,
     messages=Law("0", "n"),  # on average of requests by anyone, one at a time: 1 + 1/2 + ... + 1/(n-1), about ln n
     size="1",
     waiting=Law("0", "n"),

@@ -31,6 +31,7 @@ SPEC = Spec(
     title="Neilsen-Mizuno",
     problem=MUTEX,
     reference="Neilsen & Mizuno 1991; Velazquez 1993, section 4",
+    fences=True,
     messages=Law("0", "D+1"),
     size="1",
     waiting=Law("0", "D+1"),

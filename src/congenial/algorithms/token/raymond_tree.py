@@ -27,6 +27,7 @@ SPEC = Spec(
     title="Raymond (tree)",
     problem=MUTEX,
     reference="Raymond 1989; Velazquez 1993, section 4",
+    fences=True,
     messages=Law("0", "2*D"),
     size="1",
     waiting=Law("0", "2*D"),

@@ -31,6 +31,7 @@ SPEC = Spec(
     title="Ricart-Agrawala (token)",
     problem=MUTEX,
     reference="Ricart & Agrawala 1983; Velazquez 1993, section 4",
+    fences=True,
     messages=Law("0", "n"),
     size="n+1",
     waiting=Law("0", "2"),

@@ -41,6 +41,7 @@ SPEC = Spec(
     title="Singhal (heuristic)",
     problem=MUTEX,
     reference="Singhal 1989; Velazquez 1993, section 4",
+    fences=True,
     messages=Law("0", "n"),
     size="2n+1",
     waiting=Law("0", "2"),

@@ -29,6 +29,7 @@ SPEC = Spec(
     title="Suzuki-Kasami",
     problem=MUTEX,
     reference="Suzuki & Kasami 1985; Velazquez 1993, section 4 and appendix A",
+    fences=True,
     messages=Law("0", "n"),
     size="2n",
     waiting=Law("0", "2"),

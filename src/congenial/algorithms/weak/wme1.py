@@ -52,6 +52,7 @@ SPEC = Spec(
     problem=WEAK,
     reference="Romano & Rodrigues 2009",
     faults="crashes of a minority, for good; false suspicions",
+    fences=True,
     messages=Law("0", "2*(n-1)"),
     size="n, requests and operations not known to all",
     waiting=Law("0", "2"),

@@ -35,6 +35,7 @@ FAST = Spec(
     problem=WEAK,
     reference="Romano & Rodrigues 2009, section 5",
     faults="crashes of a minority, for good; false suspicions",
+    fences=True,
     messages=Law("2*(n-1)*(n+1)", "2*(n-1)*(n+1 + n/max(64, n))"),  # the last: how far everyone has come
     size="6",
     waiting=Law("min(2, 2*(n-1))", "min(3, 2*(n-1))"),
