@@ -190,8 +190,27 @@ def test_the_page_about_guarded_objects() -> None:
     asyncio.run(asyncio.wait_for(play(), 30))
 
 
+def test_the_example_of_forking() -> None:
+    *_, block = re.findall(r"```python\n(.*?)```", (DOCS / "locks.md").read_text(encoding="utf-8"), re.DOTALL)
+    for written in ("127.0.0.1:7101", "127.0.0.1:7102", "127.0.0.1:7103"):
+        block = block.replace(written, f"127.0.0.1:{free_port()}")
+    serve = (
+        "import congenial, multiprocessing\n"
+        "together = multiprocessing.get_context('fork').Barrier(3)\n"
+        "def serve(cluster):\n"
+        "    with cluster.mutex('invoices', timeout=60) as held:\n"
+        "        print(cluster.name, held.fence, flush=True)\n"
+        "    together.wait(60)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", serve + block], capture_output=True, text=True, timeout=100)
+    assert ended.stderr == ""
+    told = dict([line.split() for line in ended.stdout.splitlines()])
+    assert sorted(told) == ["worker-0", "worker-1", "worker-2"]
+    assert len(set(told.values())) == 3
+
+
 def test_the_locks_page() -> None:
-    first, losing, waiting = re.findall(
+    first, losing, waiting, _ = re.findall(
         r"```python\n(.*?)```", (DOCS / "locks.md").read_text(encoding="utf-8"), re.DOTALL
     )
     ports = {f"710{k}": str(free_port()) for k in (1, 2, 3)}

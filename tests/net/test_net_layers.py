@@ -12,7 +12,7 @@ import congenial.net
 FOLDER = Path(congenial.net.__file__).parent
 LAYERS = (  # from the bottom
     {"errors", "logs", "names", "storage", "operations", "local", "checked", "addresses", "config", "secret"}
-    | {"authority", "certs"},
+    | {"authority", "certs", "forks"},
     {"wire", "turn", "numbering"},
     {"codec"},
     {"link"},

@@ -105,6 +105,8 @@ class BlockingHeld:
         self._cluster._call(lambda: self._held.on_lost(callback))
 
     def release(self) -> None:
+        if self._cluster._forked is not None:
+            self._held.check()  # raises: it is for the parent to release it
         self._cluster._call(self._held.release)
 
     def __enter__(self) -> BlockingHeld:
@@ -249,6 +251,8 @@ class BlockingCluster(LockForms[BlockingLock, "BlockingHeld | None"]):
 
     def close(self) -> None:
         """Leave the cluster. What this process holds is released."""
+        if self._forked is not None:
+            self._loop = None  # it is for the parent to leave
         if self._loop is not None:
             try:
                 self._run(self._cluster.close())
@@ -285,6 +289,10 @@ class BlockingCluster(LockForms[BlockingLock, "BlockingHeld | None"]):
     def _try(self, lock: BlockingLock) -> BlockingHeld | None:
         return lock.try_acquire()
 
+    @property
+    def _forked(self) -> ConfigError | None:
+        return self._cluster._forked
+
     # -- the loop's thread -----------------------------------------------------------------------------
 
     def _stop(self) -> None:
@@ -306,6 +314,9 @@ class BlockingCluster(LockForms[BlockingLock, "BlockingHeld | None"]):
         """Run a coroutine in the loop's thread, and wait for it. If this thread is interrupted (Ctrl-C), the coroutine
         is cancelled, or undone if it was done already."""
         loop = self._loop
+        if self._forked is not None:
+            work.close()
+            raise self._forked
         if loop is None or threading.current_thread() is self._thread:
             work.close()
             raise ConfigError(

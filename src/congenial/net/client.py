@@ -19,7 +19,8 @@ from typing import Any
 
 import msgspec
 
-from congenial.kernel.errors import CongenialError
+from congenial.kernel.errors import ConfigError, CongenialError
+from congenial.net import forks
 from congenial.net.errors import ClusterDegraded, LockTimeout
 from congenial.net.held import Losable, WithBody, innermost
 from congenial.net.local import check_length, is_trusted, user_of
@@ -99,6 +100,7 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]]):
         self._ids = 0
         self._writer: asyncio.StreamWriter | None = None
         self._listening: asyncio.Task[None] | None = None
+        self._forked: ConfigError | None = None  # in a forked child: why it must not use this
 
     async def __aenter__(self) -> Client:
         check_length(self.path)
@@ -112,17 +114,33 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]]):
         if self._check_user and not is_trusted(user):
             self._writer.close()
             raise ClusterDegraded(f"another user ({user}) is listening on {self.path}: that is not your node")
+        self._loop = asyncio.get_running_loop()
         self._listening = asyncio.create_task(self._listen(reader))
+        forks.watch(self)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._forked is not None:
+            return
+        forks.unwatch(self)
         if self._writer is not None:
             self._writer.close()
         if self._listening is not None:
             self._listening.cancel()
             await asyncio.gather(self._listening, return_exceptions=True)
+
+    def on_fork(self) -> None:
+        """This is a forked child: the connection, and what is held, is its parent's."""
+        self._forked = ConfigError(
+            f"this process was forked after connecting to the node on {self.path}: connect again in the child"
+        )
+        forks.drop_transports([self._writer.transport if self._writer is not None else None])
+        forks.leave_loop(self._loop)
+        for held in self.held.values():
+            held._abandon(str(self._forked))
+        self.held.clear()
 
     @property
     def _socket(self) -> socket.socket:
@@ -139,6 +157,8 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]]):
         return self._ids
 
     async def ask(self, ask: Ask) -> Answer:
+        if self._forked is not None:
+            raise self._forked
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._answers[ask.id] = future
         try:
@@ -151,6 +171,8 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]]):
         return answer
 
     def tell(self, ask: Ask) -> None:
+        if self._forked is not None:
+            raise self._forked
         if self._writer is None or self._writer.is_closing():
             raise ClusterDegraded(self._gone)
         self._writer.write(msgspec.json.encode(ask) + b"\n")

@@ -12,7 +12,7 @@ import logging
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from congenial.kernel.effects import Effect
@@ -105,7 +105,7 @@ class Tally:
 
 class Entrance(ABC):
     seats: list[Seat]
-    inside: Collection[Held]
+    inside: set[Held] | dict[Held, Seat]
 
     def __init__(self, membership: Membership, tally: Tally, key: str, name: str, numbering: Numbering) -> None:
         self.membership = membership
@@ -267,6 +267,13 @@ class Entrance(ABC):
             held.release()
         self.queue.fail(ClusterDegraded(f"{self.membership.name!r} is leaving the cluster"))
         self.stop()
+
+    def abandon(self, error: CongenialError) -> None:
+        """This is a forked child, which has entered nothing. Nobody is called back: that is for the parent to do."""
+        self.error = error
+        for held in self.inside:
+            held._abandon(str(error))
+        self.inside.clear()
 
     @abstractmethod
     def _lose_all(self, why: str) -> None: ...

@@ -34,7 +34,7 @@ from congenial.net.codec import Vocabulary
 from congenial.net.door import ALONE_WANT, Door
 from congenial.net.entrance import Tally, Want
 from congenial.net.errors import ClusterDegraded, LockLost, NotHeld
-from congenial.net.held import Held
+from congenial.net.held import Held, current_task
 from congenial.net.membership import Membership
 from congenial.net.numbering import Numbering
 from congenial.net.operations import as_plain
@@ -109,8 +109,8 @@ class Guarded:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        task = asyncio.current_task()
-        place = max([at for at, (whose, _) in enumerate(self._sections) if whose is task])
+        task = current_task()
+        place = max([at for at, (whose, _) in enumerate(self._sections) if whose is task], default=-1)
         _, section = self._sections.pop(place)
         if section.held:
             section.release()

@@ -67,6 +67,11 @@ class Losable:
                 except Exception:  # it must not keep others from learning of the loss
                     logger.exception("a callback for the loss of %r failed", self.name)
 
+    def _abandon(self, why: str) -> None:
+        """As if it were lost, but without calling anybody back."""
+        self._why = self._why or why
+        self._callbacks = None
+
 
 class Loss:
     """Whether a lock is lost: true or false, and can be awaited."""
@@ -156,6 +161,14 @@ class Held(Losable):
         return f"<{'held' if self.held else 'not held'}: {self.name!r}{group}, fence {self.fence}>"
 
 
+def current_task() -> asyncio.Task[Any] | None:
+    """None in a forked child: there no loop is running, although the child may go on with the task's code."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
+
+
 class WithBody:
     """The body of an `async with`: interrupted when what it holds is lost."""
 
@@ -189,6 +202,6 @@ class WithBody:
 
 def innermost(bodies: list[WithBody]) -> WithBody:
     """Take the latest body of the current task from a list."""
-    task = asyncio.current_task()
+    task = current_task()
     place = max([at for at, body in enumerate(bodies) if body.task is task], default=len(bodies) - 1)
     return bodies.pop(place)

@@ -9,6 +9,8 @@ import random
 import socket
 from typing import Any
 
+from congenial.kernel.errors import ConfigError
+from congenial.net import forks
 from congenial.net.checked import for_node
 from congenial.net.codec import Vocabulary
 from congenial.net.config import ClusterConfig
@@ -41,6 +43,8 @@ class Host:
         self.locks = LockTable(self.membership, self.vocabulary, self.system)
         self.queries: dict[int, asyncio.Future[bytes]] = {}
         self.membership.handlers |= {Query: self._on_query, Report: self._on_report}
+        self.forked: ConfigError | None = None  # in a forked child: why it must not use this
+        forks.watch(self)
 
     # -- life ------------------------------------------------------------------------------------------
 
@@ -58,6 +62,17 @@ class Host:
                 entrance.close()
         await self.membership.leave()
         self.storage.close()
+        forks.unwatch(self)
+
+    def on_fork(self) -> None:
+        """This is a forked child, and only its parent is a member. Nothing that the child does may touch it."""
+        self.forked = ConfigError(forks.only_the_parent(self.name))
+        self.turn.silent = True
+        self.turn.unwritten.clear()
+        self.membership.on_fork()
+        self.storage.abandon()
+        for entrance in self.locks.entrances():
+            entrance.abandon(self.forked)
 
     def _give_up(self, error: OSError) -> None:
         """Fall silent: what cannot be remembered must not be promised."""

@@ -169,10 +169,19 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
     def _host(self) -> Host:
         if self._started is None:
             raise ConfigError("join the cluster first: async with congenial.join(...) as cluster")
+        if self._started.forked is not None:
+            raise self._started.forked
         return self._started
+
+    @property
+    def _forked(self) -> ConfigError | None:
+        """In a child that was forked after joining: the error that it gets."""
+        return None if self._started is None else self._started.forked
 
     async def start(self) -> Cluster:
         """Begin to listen and to call the others; returns immediately. Locks wait until all members are there."""
+        if self._forked is not None:
+            raise self._forked
         host = Host(self.name, self.config)
         await host.start(self._listener)
         self._started = host
@@ -182,6 +191,8 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
 
     async def close(self) -> None:
         """Leave the cluster. What this process holds is released."""
+        if self._forked is not None:
+            return  # it is for the parent to leave
         if self._stop_metrics is not None:
             self._stop_metrics()
         if self._started is not None:
@@ -220,7 +231,7 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         return await self._host.ask_everyone()
 
     def _lock(self, mode: str, name: str, group: str, k: int, timeout: float | None) -> Lock:
-        host = self._started or self._host
+        host = self._host
         if mode == SEMAPHORE:
             return Lock(name, host.locks.hall(semaphore_key(name), name, k), ALONE_WANT, timeout)
         door = self._doors.get(name)

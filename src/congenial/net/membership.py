@@ -9,12 +9,14 @@ The layer above hears of all that through `Listener`, and gets frames through th
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import socket
 from collections.abc import Callable
 from typing import Any, Protocol
 
 from congenial.kernel.errors import ConfigError
+from congenial.net import forks
 from congenial.net.config import ClusterConfig
 from congenial.net.connection import Connection
 from congenial.net.dialer import Dialer
@@ -161,6 +163,16 @@ class Membership:
         self.dialer.close()
         for connection in list(self.connections):
             connection.abort()
+
+    def on_fork(self) -> None:
+        """This is a forked child: its copies of the connections are not for use."""
+        self.stop()
+        forks.drop_server(self.dialer.server)
+        forks.drop_transports([connection.transport for connection in self.connections])
+        forks.leave_loop(self.loop)
+        for task in self.tasks:  # if the child runs its copy of the event loop, it must not call peers
+            with contextlib.suppress(RuntimeError):  # a loop in debug mode minds that this is not its thread
+                task.cancel()
 
     async def _tick(self) -> None:
         """All that happens by the clock."""

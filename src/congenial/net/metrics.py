@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from congenial.kernel.errors import ConfigError
+from congenial.net import forks
 from congenial.net.entrance import BUCKETS
 from congenial.net.host import Host
 
@@ -23,12 +24,25 @@ def serve_metrics(host: Host, port: int) -> Callable[[], None]:
     except OSError as error:
         raise ConfigError(f"cannot serve metrics on port {port}: {error.strerror}") from error
 
-    def stop() -> None:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    return MetricsServer(server, thread).stop
 
-    return stop
+
+class MetricsServer:
+    """Serves the metrics, in a thread of its own."""
+
+    def __init__(self, server: Any, thread: Any) -> None:
+        self.server = server
+        self.thread = thread
+        forks.watch(self)
+
+    def stop(self) -> None:
+        forks.unwatch(self)
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+    def on_fork(self) -> None:
+        forks.drop(self.server.fileno())
 
 
 class HostMetrics:

@@ -20,6 +20,7 @@ from typing import Any, Literal
 import msgspec
 
 from congenial.kernel.errors import ConfigError, CongenialError, IllegalStep
+from congenial.net import forks
 from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld, ProtocolError
 from congenial.net.held import Held
 from congenial.net.local import LocalListener, is_trusted, listen, user_of
@@ -72,7 +73,9 @@ class Service:
         self.cluster = cluster
         self.listener = listener
         self.server: asyncio.Server | None = None
+        self.forked = False
         self.sessions: set[Session] = set()
+        forks.watch(self)
 
     async def start(self) -> None:
         self.server = await asyncio.start_unix_server(self._run, sock=self.listener.socket, limit=LONGEST_LINE)
@@ -87,11 +90,20 @@ class Service:
 
     def close(self) -> None:
         """Listen no more, and end all connections."""
+        if self.forked:
+            return  # it is for the parent to do
+        forks.unwatch(self)
         if self.server is not None:
             self.server.close()
         self.listener.close()
         for session in self.sessions:
             session.writer.close()
+
+    def on_fork(self) -> None:
+        """This is a forked child: only the parent serves programs."""
+        self.forked = True
+        forks.drop_server(self.server)
+        forks.drop_transports([session.writer.transport for session in self.sessions])
 
 
 async def serve(cluster: Cluster, at: Path | LocalListener) -> Service:

@@ -50,6 +50,9 @@ class Storage:
     def close(self) -> None:
         pass
 
+    def abandon(self) -> None:
+        """Close all files. What was not synced is lost, and nothing is written any more."""
+
 
 class DirectoryStorage(Storage):
     """Keeps values in a directory that no other process uses."""
@@ -110,6 +113,9 @@ class DirectoryStorage(Storage):
 
     def close(self) -> None:
         self.sync()
+        self.abandon()
+
+    def abandon(self) -> None:
         os.close(self.file)
 
     # -- the file --------------------------------------------------------------------------------------
