@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +24,7 @@ congenial lock gpus --semaphore 4 -- train.py
 
 LOST = 75  # exit code if the lock was lost while the command ran (EX_TEMPFAIL)
 GRACE = 5.0  # seconds between asking a command to end and ending it
+PR_SET_PDEATHSIG = 1  # of prctl(2)
 
 
 def command(
@@ -41,6 +43,9 @@ def command(
 
     The command finds the fence in CONGENIAL_FENCE. The exit code is the command's; 1 if the lock could not be acquired;
     75 if it was lost: the command is then ended first (SIGTERM, and SIGKILL after 5 seconds).
+
+    If this process is killed, the command gets a SIGTERM, and the lock stays held until the command has ended, and all
+    that it has started and left behind, unless that has closed the files it inherited.
     """
     import asyncio
 
@@ -89,14 +94,18 @@ async def run_holding(
         else:
             lock = client.exclusive(name, timeout=timeout)
         held = await lock.acquire()
-        code = await run_while(held, words)
+        code = await run_while(client, held, words)
         if held.held:
             held.release()
         return code
 
 
-async def run_while(held: RemoteHeld, words: list[str]) -> int:
-    """The command's exit code; if the lock is lost, end the command and all that it has started."""
+async def run_while(client: Client, held: RemoteHeld, words: list[str]) -> int:
+    """The command's exit code; if the lock is lost, end the command and all that it has started.
+
+    The command inherits the connection to the node. So the node does not take this process for ended, and the lock for
+    free, before the command has ended, too.
+    """
     import asyncio
     import os
     import signal
@@ -105,10 +114,15 @@ async def run_while(held: RemoteHeld, words: list[str]) -> int:
     # In a terminal the command stays in our process group, to be able to read and to get the user's Ctrl-C.
     group = None if sys.stdin.isatty() else 0
     env = {**os.environ, "CONGENIAL_FENCE": str(held.fence), "CONGENIAL_LOCK": held.name}
+    connection = os.dup(client.fileno())
     try:
-        process = await asyncio.create_subprocess_exec(*words, env=env, process_group=group)
+        process = await asyncio.create_subprocess_exec(
+            *words, env=env, process_group=group, pass_fds=(connection,), preexec_fn=end_with_parent()
+        )
     except OSError as error:
         raise ConfigError(f"cannot run {words[0]}: {error.strerror}") from error
+    finally:
+        os.close(connection)
 
     def signal_all(number: int) -> None:
         try:
@@ -133,3 +147,23 @@ async def run_while(held: RemoteHeld, words: list[str]) -> int:
     signal_all(signal.SIGKILL)  # also what the command leaves behind
     await ending
     return LOST
+
+
+def end_with_parent() -> Callable[[], None] | None:
+    """What a child has to call to get a SIGTERM when its parent ends, however it ends. Only Linux can do that."""
+    import ctypes
+    import os
+    import signal
+    import sys
+
+    if sys.platform != "linux":
+        return None
+    prctl = ctypes.CDLL(None).prctl
+    parent = os.getpid()
+
+    def ask() -> None:
+        prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+        if os.getppid() != parent:  # it has ended already
+            os._exit(1)
+
+    return ask

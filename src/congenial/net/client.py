@@ -126,6 +126,8 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]]):
             return
         forks.unwatch(self)
         if self._writer is not None:
+            if self._writer.can_write_eof() and not self._writer.is_closing():
+                self._writer.write_eof()  # other processes may have inherited the connection: for them, too, it is over
             self._writer.close()
         if self._listening is not None:
             self._listening.cancel()
@@ -141,6 +143,10 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]]):
         for held in self.held.values():
             held._abandon(str(self._forked))
         self.held.clear()
+
+    def fileno(self) -> int:
+        """The connection. While any process has it open, the node releases nothing that is held."""
+        return self._socket.fileno()
 
     @property
     def _socket(self) -> socket.socket:
