@@ -102,6 +102,7 @@ class Cable:
         self.longest = 0  # bytes after which a connection is cut; 0: never
         self.down = False
         self.delay = 0.0  # seconds that everything takes on its way
+        self.recording: dict[str, bytes] | None = None  # all that goes there and back, if it is to be recorded
         self.times_cut = 0
         self.writers: set[asyncio.StreamWriter] = set()
         self.tasks: set[asyncio.Task[None]] = set()
@@ -148,8 +149,8 @@ class Cable:
         budget = [self.rng.randint(1, self.longest) if self.longest else 1 << 60]
         await asyncio.wait(
             [
-                asyncio.ensure_future(self._pump(reader, far_writer, budget)),
-                asyncio.ensure_future(self._pump(far_reader, writer, budget)),
+                asyncio.ensure_future(self._pump(reader, far_writer, budget, "there")),
+                asyncio.ensure_future(self._pump(far_reader, writer, budget, "back")),
             ],
             return_when=asyncio.FIRST_COMPLETED,
         )
@@ -157,12 +158,16 @@ class Cable:
             self.writers.discard(end)
             end.transport.abort()
 
-    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, budget: list[int]) -> None:
+    async def _pump(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, budget: list[int], way: str
+    ) -> None:
         with contextlib.suppress(ConnectionError):
             while data := await reader.read(4096):
                 if self.delay:
                     await asyncio.sleep(self.delay)
                 part = data[: budget[0]]
+                if self.recording is not None:
+                    self.recording[way] = self.recording.get(way, b"") + part
                 budget[0] -= len(part)
                 writer.write(part)
                 await writer.drain()

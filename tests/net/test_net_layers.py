@@ -14,10 +14,11 @@ LAYERS = (  # from the bottom
     {"errors", "logs", "names", "storage", "operations", "local", "checked", "addresses", "config", "secret"}
     | {"authority", "certs", "forks"},
     {"wire", "turn", "numbering"},
-    {"codec"},
+    {"codec", "handshake"},
     {"link"},
     {"connection", "greeting"},
-    {"dialer", "roster", "suspicion"},
+    {"porter", "roster", "suspicion"},
+    {"dialer"},
     {"membership"},
     {"seat", "absence", "held"},
     {"entrance"},

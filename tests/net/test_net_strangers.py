@@ -10,48 +10,11 @@ from typing import Any
 import msgspec
 import pytest
 from netlab import clusters
+from visitors import Visitor, call, hello, picture
 
-from congenial.kernel.state import state_of
-from congenial.net.config import address
-from congenial.net.locks import Cluster
-from congenial.net.wire import (
-    VERSION,
-    Ack,
-    Data,
-    Frame,
-    FrameReader,
-    Hello,
-    Query,
-    SeatData,
-    View,
-    encode_frame,
-)
+from congenial.net.wire import VERSION, Ack, Bye, Challenge, Data, Frame, Hello, Query, SeatData, View, encode_frame
 
 REQUEST = msgspec.Raw(msgspec.msgpack.encode([4, 1, [7]]))  # of token-gme
-
-
-def picture(member: Cluster) -> Any:
-    """All that a peer could change."""
-    host = member._host
-    nodes: dict[str, Any] = {key: state_of(door.node) for key, door in host.locks.doors.items()}
-    nodes |= {key: [state_of(node) for node in hall.nodes] for key, hall in host.locks.halls.items()}
-    links = [(link.sent, link.received, link.acked, link.away) for link in host.membership.links]
-    return nodes, links, host.membership.roster.view, host.membership.roster.open
-
-
-async def call(member: Cluster, raw: bytes) -> list[Frame]:
-    """Send bytes, and return what comes back until the connection is closed."""
-    reader, writer = await asyncio.open_connection(*address(member.config.nodes[member.name]))
-    writer.write(raw)
-    answer = await asyncio.wait_for(reader.read(), 10)
-    writer.close()
-    return FrameReader(member._host.vocabulary.decode_frame).feed(answer)
-
-
-def hello(member: Cluster, **changes: Any) -> Hello:
-    schema = member._host.vocabulary.schema
-    good = Hello(member.config.cluster, "a", member.name, member.config.members, schema, 1 << 40, 0, 0, ())
-    return msgspec.structs.replace(good, **changes)
 
 
 RAW = {
@@ -61,6 +24,10 @@ RAW = {
     "not msgpack": (bytes([VERSION, 0, 0, 2, 0xC1, 0xC1]), "not a frame"),
     "an unknown kind": (bytes([VERSION, 0, 0, 2]) + msgspec.msgpack.encode([99]), "not a frame"),
     "no hello": (encode_frame(Ack(0)), "before saying who it is"),
+    "no challenge": (encode_frame(Hello("congenial", "a", "b", ("a", "b"), "", 1, 0, 0, ())), "before saying who it"),
+    "a short challenge": (encode_frame(Challenge(b"1234")), "a challenge of 4 bytes"),
+    "two challenges": (2 * encode_frame(Challenge(bytes(32))), "sent Challenge before"),
+    "a goodbye": (encode_frame(Challenge(bytes(32))) + encode_frame(Bye("", True, 7)), "does not accept our proof"),
     "a question": (encode_frame(Query(1)), "before saying who it is"),
 }
 HELLOS: dict[str, tuple[dict[str, Any], str]] = {
@@ -76,25 +43,49 @@ HELLOS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("what", [*RAW, *HELLOS])
-def test_strangers_are_turned_away(what: str, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("what", RAW)
+def test_strangers_are_turned_away_and_learn_nothing(what: str, caplog: pytest.LogCaptureFixture) -> None:
     async def story() -> None:
         async with clusters(3) as members:
             async with members[0].mutex("x"), members[1].mutex("y"):
                 pass
-            await asyncio.sleep(0.1)
-            raw, reason = RAW[what] if what in RAW else (b"", HELLOS[what][1])
-            if what in HELLOS:
-                raw = encode_frame(hello(members[1], **HELLOS[what][0]))
-            before = picture(members[1])[:1]
+            raw, reason = RAW[what]
+            before = picture(members[1])[2:]
             caplog.clear()
             with caplog.at_level(logging.WARNING, "congenial.net"):
-                (bye,) = await call(members[1], raw)
+                for _ in range(5):
+                    answers = await call(members[1], raw)
+                    assert [frame for frame in answers if type(frame) is not Challenge] in ([], [Bye("refused", False)])
+            (line,) = [record.getMessage() for record in caplog.records]  # not one for each time
+            assert "connection.refused" in line
+            assert "127.0.0.1:" in line
+            assert reason in line
+            assert picture(members[1])[2:] == before
+            async with members[2].mutex("y", timeout=5):
+                pass
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("what", HELLOS)
+def test_a_member_that_does_not_fit_is_told_why(what: str, caplog: pytest.LogCaptureFixture) -> None:
+    """It has proven that it belongs to the cluster."""
+
+    async def story() -> None:
+        async with clusters(3) as members:
+            async with members[0].mutex("x"), members[1].mutex("y"):
+                pass
+            changes, reason = HELLOS[what]
+            before = picture(members[1])[2:]
+            caplog.clear()
+            with caplog.at_level(logging.WARNING, "congenial.net"):
+                (bye,) = await Visitor(members[1]).greet(hello(members[1], **changes))
             assert reason in bye.reason  # type: ignore[attr-defined]
-            refusals = [record for record in caplog.records if "connection.refused" in record.getMessage()]
-            assert len(refusals) == 1
-            assert reason in refusals[0].getMessage()
-            assert picture(members[1])[:1] == before
+            (line,) = [record.getMessage() for record in caplog.records]
+            assert "connection.refused" in line
+            assert reason in line
+            assert picture(members[1])[2:] == before
+            assert members[0]._host.membership.links[0].connections == 1
             async with members[2].mutex("y", timeout=5):
                 pass
 
@@ -109,9 +100,9 @@ def test_any_bytes_change_nothing() -> None:
                 pass
             await asyncio.sleep(0.1)
             before = picture(members[1])
-            good = encode_frame(hello(members[1], cluster="other"))
-            for _ in range(150):
-                raw = bytearray(good)
+            good = encode_frame(hello(members[1]))
+            for at in range(150):
+                raw = bytearray(good if at % 2 else encode_frame(Challenge(bytes(32))) + good)
                 for _ in range(rng.randint(1, 4)):
                     raw[rng.randrange(4, len(raw))] = rng.randrange(256)
                 await call(members[1], bytes(raw))
@@ -163,12 +154,15 @@ def test_a_member_that_talks_nonsense_is_cut_off_and_nothing_changes(
     asyncio.run(story())
 
 
-def test_a_caller_that_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_caller_that_says_nothing_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr("congenial.net.connection.HANDSHAKE", 0.2)
 
     async def story() -> None:
         async with clusters(2) as members:
-            (bye,) = await call(members[1], b"")
-            assert "did not say who it is" in bye.reason  # type: ignore[attr-defined]
+            assert await call(members[1], b"") == [Bye("refused", False)]
 
-    asyncio.run(story())
+    with caplog.at_level(logging.WARNING, "congenial.net"):
+        asyncio.run(story())
+    assert "did not say who it is" in caplog.text

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import ssl
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from netlab import NAMES, QUICK, address_of, clusters, listener
 
 from congenial.kernel.errors import ConfigError
+from congenial.net import authority
 from congenial.net.certs import make_certificates
 from congenial.net.config import ClusterConfig, Tls, address
 from congenial.net.errors import ClusterDegraded
@@ -53,7 +56,16 @@ def test_a_cluster_with_certificates_works_and_others_cannot_talk_to_it(
     asyncio.run(story())
 
 
-@pytest.mark.parametrize("fault", ["another authority", "another name"])
+WRONG = {  # what each of them has in its log
+    "another authority": {
+        "a": "its certificate is not from this cluster's authority",
+        "b": "it ended the TLS handshake; if it is a member, its log says why",
+    },
+    "another name": {"a": "its certificate is for c", "b": "calls itself 'a', but its certificate is for c"},
+}
+
+
+@pytest.mark.parametrize("fault", WRONG)
 def test_a_wrong_certificate_is_refused(fault: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     make_certificates("abc", tmp_path / "good")
     make_certificates("abc", tmp_path / "bad")
@@ -79,7 +91,62 @@ def test_a_wrong_certificate_is_refused(fault: str, tmp_path: Path, caplog: pyte
 
     with caplog.at_level(logging.WARNING, "congenial.net"):
         asyncio.run(story())
-    assert ("certificate" in caplog.text) or ("CERTIFICATE" in caplog.text)
+    for name, words in WRONG[fault].items():
+        lines = [record.getMessage() for record in caplog.records if f"node={name} " in record.getMessage()]
+        assert len([line for line in lines if words in line]) == 1
+
+
+CALLERS = {
+    "plain text": "it does not speak TLS: members need [tls]",
+    "another protocol": "it does not speak TLS: members need [tls]",
+    "no certificate": "it shows no certificate: it needs one from this cluster's authority",
+    "another authority": "its certificate is not from this cluster's authority",
+    "expired": "its certificate has expired: make a new one",
+    "gone": "it ended the TLS handshake",
+    "silent": "it did not finish the TLS handshake in time",
+}
+
+
+@pytest.mark.parametrize("what", CALLERS)
+def test_a_failed_handshake_leaves_one_line(
+    what: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("congenial.net.connection.HANDSHAKE", 0.5)
+    make_certificates("ab", tmp_path)
+    make_certificates("ab", tmp_path / "other")
+    monkeypatch.setattr(authority, "VALID", timedelta(hours=-1))
+    make_certificates("x", tmp_path)
+    context = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
+    shown = {"another authority": tmp_path / "other" / "a.pem", "expired": tmp_path / "x.pem"}.get(what)
+    if shown is not None:
+        context.load_cert_chain(shown, shown.with_suffix(".key"))
+
+    async def call(where: tuple[str, int]) -> None:
+        secure = what not in ("plain text", "another protocol", "gone", "silent")
+        words = {"plain text": b"GET / HTTP/1.1\r\n\r\n", "another protocol": b"\x03\0\0\2\x91\1"}
+        with contextlib.suppress(OSError):
+            options = {"ssl": context, "server_hostname": "b"} if secure else {}
+            reader, writer = await asyncio.open_connection(*where, **options)  # type: ignore[arg-type]
+            writer.write(words.get(what, b""))
+            if what != "gone":
+                await asyncio.wait_for(reader.read(), 20)
+            writer.close()
+
+    async def story() -> None:
+        async with clusters(2, tls=tls_in(tmp_path)) as members:
+            where = address(members[1].config.nodes["b"])
+            for _ in range(3):
+                await call(where)
+            async with asyncio.timeout(20):
+                while "tls.failed" not in caplog.text:
+                    await asyncio.sleep(0.01)
+
+    with caplog.at_level(logging.WARNING, "congenial.net"):
+        asyncio.run(story())
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert "node=b" in line
+    assert "at=127.0.0.1:" in line
+    assert CALLERS[what] in line
 
 
 def test_missing_certificates_are_named(tmp_path: Path) -> None:

@@ -35,7 +35,9 @@ def degraded(membership: Membership, lock: str) -> ClusterDegraded:
 
 
 def not_open(membership: Membership) -> ClusterDegraded:
-    """Why the cluster is not open yet."""
+    """Why the cluster is not open yet, or no more."""
+    if membership.ended:
+        return ClusterDegraded(membership.ended)
     absent = tuple([membership.members[peer] for peer in membership.roster.absent()])
     reasons = [f"{link.name}: {link.refusal}" for link in membership.links if link.name in absent and link.refusal]
     why = f" ({'; '.join(reasons)})" if reasons else ""

@@ -22,6 +22,7 @@ from congenial.net.errors import ProtocolError
 from congenial.net.wire import (
     Ack,
     Bye,
+    Challenge,
     Data,
     Frame,
     Hello,
@@ -59,7 +60,19 @@ class Vocabulary:
             self.by_wire[form.wide] = (form, form.load_wide)
         body: Any = Union[tuple(self.by_wire)]  # noqa: UP007 (made at run time)
         frames: Any = (
-            Hello | View | Data[body] | SeatData[body] | Ack | Nudge | Seats | Query | Report | Remind | Known | Bye
+            Challenge
+            | Hello
+            | View
+            | Data[body]
+            | SeatData[body]
+            | Ack
+            | Nudge
+            | Seats
+            | Query
+            | Report
+            | Remind
+            | Known
+            | Bye
         )
         self._decode: Callable[[bytes | memoryview], Frame] = msgspec.msgpack.Decoder(frames).decode
         self._decode_body: Callable[[msgspec.Raw], msgspec.Struct] = msgspec.msgpack.Decoder(body).decode

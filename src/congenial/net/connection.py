@@ -1,7 +1,11 @@
 """One TCP connection to a peer: cuts bytes into frames, exchanges greetings, and then serves a link.
 
-Of two peers the one with the smaller number calls. A connection begins with a `Hello` from the caller and one in
-return. The caller's next frame tells the other side that its own `Hello` has arrived.
+Of two peers the one with the smaller number calls. Each end proves that it belongs to the cluster (`handshake`), and
+says who it is and how far it has got (`Hello`). The end that was called says so only if it accepts the caller, and the
+caller's next frame says that it accepts the end that was called. Only then does the connection belong to the link, and
+only then does what arrives on it count as a sign of life.
+
+A peer that has not proven itself is told nothing but "refused"; the log says why.
 """
 
 from __future__ import annotations
@@ -12,42 +16,47 @@ import socket
 import ssl
 from typing import Any, Protocol, cast
 
-from congenial.net.errors import ProtocolError
+from congenial.net.errors import NameInUse, ProtocolError
+from congenial.net.handshake import NONCE, Handshake
 from congenial.net.link import Link
-from congenial.net.logs import log
+from congenial.net.logs import Seldom, log
 from congenial.net.turn import Turn
-from congenial.net.wire import LONGEST_FRAME, Bye, Frame, FrameReader, Hello, encode_frame
+from congenial.net.wire import LONGEST_FRAME, Bye, Challenge, Frame, FrameReader, Hello, encode_frame
 
 CHUNK = 1 << 15  # bytes that are read at a time. Without a buffer of our own asyncio allocates 256 KiB for each read.
-HANDSHAKE = 5.0  # seconds in which a connection must say which member it is
+HANDSHAKE = 5.0  # seconds in which a connection must prove which member it is
+REFUSED = "refused"  # what those hear that have not
+SAME_SECRET = "do both run as the same user, and with the same secret?"
 
 
 class Reception(Protocol):
     """What a connection asks of the layer above."""
 
     name: str
+    secret: bytes
     turn: Turn
+    news: Seldom
     connections: set[Connection]
-
-    @property
-    def incarnation(self) -> int: ...
 
     def decode_frame(self, raw: memoryview) -> Frame: ...
 
-    def hello(self, link: Link) -> Hello:
-        """What to say first."""
+    def hello(self, link: Link, answer_to: Hello | None) -> Hello:
+        """What to say to the peer of a link, first or as an answer."""
 
     def recognise(self, hello: Hello, certified: tuple[str, ...] | None, link: Link | None) -> Link:
-        """The link that a connection belongs to, from its first frame; `ProtocolError` if it must not connect."""
+        """The link that a connection belongs to; `ProtocolError` if it must not connect."""
 
-    def on_connected(self, link: Link) -> None:
-        """A connection has been attached to the link."""
+    def accept(self, hello: Hello, link: Link, connection: Connection) -> None:
+        """The peer and we accept each other: the connection is the link's from now on."""
 
-    def on_met(self, link: Link) -> None:
-        """The peer and we know each other."""
+    def on_refused(self, link: Link, reason: str, known: int) -> None:
+        """The peer refuses to talk to us. `known` is not 0 if another process has our name."""
 
-    def on_refused(self, link: Link, reason: str) -> None:
-        """The peer refuses to talk to us."""
+    def on_bye(self, link: Link, bye: Bye) -> None:
+        """The peer ends a connection that it had accepted."""
+
+    def on_refusing(self, link: Link, connection: Connection, reason: str) -> None:
+        """We refuse to talk to the peer."""
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -55,12 +64,20 @@ class Connection(asyncio.BufferedProtocol):
         self.above = above
         self.link = link  # None: the other side has called, and we do not know yet which member it is
         self.calling = link is not None
-        self.greeted = False  # the peer's hello has arrived, and was accepted
-        self.sure = False  # and the peer has received ours
+        self.handshake = Handshake(above.secret)
+        self.challenged = False  # the peer's challenge has arrived
+        self.proven = False  # the peer belongs to the cluster
+        self.greeting: Hello | None = None  # of the peer, which we accept; we do not know yet whether it accepts us
+        self.accepted = False  # by both ends
+        self.contested = False  # the peer has said that another process has our name
+        self.error: Exception | None = None  # why the connection was lost
         self.buffer = memoryview(bytearray(CHUNK))
         self.reader = FrameReader(above.decode_frame)
+        self.settled: asyncio.Future[None] = loop.create_future()  # accepted or closed
         self.closed: asyncio.Future[None] = loop.create_future()
         self.transport: asyncio.Transport | None = None
+        self.who = link.name if link is not None else ""  # the peer's name, as far as it is known
+        self.where = ""  # and address
         self.deadline = loop.call_later(HANDSHAKE, self._too_slow)
 
     # -- what asyncio calls ----------------------------------------------------------------------------
@@ -68,9 +85,10 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.where = place_of(transport.get_extra_info("peername"))
         self.above.connections.add(self)
-        if self.link is not None:
-            self.write(encode_frame(self.above.hello(self.link)))
+        if self.calling:
+            self.write(self.handshake.say(self.handshake.challenge()))
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self.buffer
@@ -81,49 +99,78 @@ class Connection(asyncio.BufferedProtocol):
                 for frame in self.reader.feed(bytes(self.buffer[:nbytes])):
                     if self.transport is None:
                         break  # closed by one of the frames before
-                    if self.sure and self.link is not None:
-                        self.link.on_frame(frame)
-                    else:
+                    if not self.accepted:
                         self._on_early_frame(frame)
+                    elif type(frame) is Bye:  # no sign of life
+                        self.above.on_bye(cast(Link, self.link), frame)
+                    else:
+                        cast(Link, self.link).on_frame(frame)
             except ProtocolError as error:
-                self.refuse(str(error))
+                self.refuse(str(error), known=error.known if isinstance(error, NameInUse) else 0)
 
     def connection_lost(self, error: Exception | None) -> None:
+        self.error = error
         self._forget()
 
     # -- greeting --------------------------------------------------------------------------------------
 
     def _on_early_frame(self, frame: Frame) -> None:
-        """The first frame is a greeting; the second one tells the side that was called that its own has arrived."""
-        if not self.greeted:
-            self._on_greeting(frame)
-        elif self.link is not None:
-            self.sure = True
-            self.above.on_met(self.link)
-            self.link.on_frame(frame)
-
-    def _on_greeting(self, frame: Frame) -> None:
         if type(frame) is Bye:
-            if self.link is not None:
-                self.above.on_refused(self.link, frame.reason)
-            self.abort()
-            return
-        if type(frame) is not Hello:
+            self._on_refusal(frame)
+        elif self.greeting is not None:
+            assert self.link is not None
+            self._accept(self.greeting, self.above.recognise(self.greeting, self.certified(), self.link))
+            self.link.on_frame(frame)
+        elif type(frame) is Challenge and not self.challenged:
+            self._on_challenge(frame)
+        elif type(frame) is Hello and self.challenged:
+            self._on_hello(frame)
+        else:
             raise ProtocolError(f"sent {type(frame).__name__} before saying who it is")
-        link = self.above.recognise(frame, self.certified(), self.link)
-        self.link = link
-        if not self.calling:
-            self.write(encode_frame(self.above.hello(link)))
+
+    def _on_challenge(self, challenge: Challenge) -> None:
+        self.challenged = True
+        if len(challenge.nonce) != NONCE:
+            raise ProtocolError(f"sent a challenge of {len(challenge.nonce)} bytes, where {NONCE} are due")
+        if self.link is None:
+            self.handshake.hear(challenge)
+            self.write(self.handshake.prove(self.handshake.challenge()))
+        else:
+            self._require_proof(challenge)
+            self.write(self.handshake.prove(self.above.hello(self.link, None)))
+
+    def _on_hello(self, hello: Hello) -> None:
+        self._require_proof(hello)
+        self.who = hello.sender
+        link = self.above.recognise(hello, self.certified(), self.link)
+        if self.calling:
+            self._accept(hello, link)
+            link.acknowledge()
+        else:
+            self.link = link
+            self.greeting = hello
+            self.write(self.handshake.prove(self.above.hello(link, hello)))
+
+    def _require_proof(self, frame: Challenge | Hello) -> None:
+        self.proven = self.handshake.proven(frame)
+        if not self.proven:
+            raise ProtocolError(f"its proof does not fit: {SAME_SECRET}")
+
+    def _accept(self, hello: Hello, link: Link) -> None:
         self.deadline.cancel()
         self.reader.longest = LONGEST_FRAME
-        self.greeted = True
-        known = frame.expected == self.above.incarnation  # what it received from an earlier life of ours does not count
-        link.attach(self, frame.received if known else 0)
-        self.above.on_connected(link)
-        if self.calling:
-            self.sure = True
-            link.acknowledge()
-            self.above.on_met(link)
+        self.accepted = True
+        self.above.accept(hello, link, self)
+        self._settle()
+
+    def _on_refusal(self, bye: Bye) -> None:
+        if self.link is not None:
+            self.contested = self.proven and bye.known != 0
+            reason = bye.reason if self.proven else f"it refuses us without a reason, which its log has; {SAME_SECRET}"
+            self.above.on_refused(self.link, reason, bye.known if self.proven else 0)
+        elif self.challenged:
+            self._warn(f"it does not accept our proof: {SAME_SECRET}")
+        self.abort()
 
     def certified(self) -> tuple[str, ...] | None:
         """The names in the peer's certificate; None without TLS."""
@@ -143,17 +190,21 @@ class Connection(asyncio.BufferedProtocol):
         if self.transport is not None and not self.transport.is_closing():
             self.transport.write(raw)
 
-    def refuse(self, reason: str, leaving: bool = False) -> None:
-        """Close the connection, tell the peer why, and leave one line in the log."""
+    def refuse(self, reason: str, known: int = 0) -> None:
+        """Close the connection, leave a line in the log, and tell a peer that has proven itself why."""
         if self.transport is None:
             return
-        if not leaving:
-            who = self.link.name if self.link is not None else self.transport.get_extra_info("peername")
-            log(logging.WARNING, "connection.refused", node=self.above.name, peer=who, reason=reason)
-        self.write(encode_frame(Bye(reason[:500], leaving)))
-        transport = self.transport
-        self._forget()
-        transport.close()
+        self._warn(reason)
+        if self.link is not None:
+            self.above.on_refusing(self.link, self, reason)
+        self.say_goodbye(Bye(reason[:500], False, known) if self.proven else Bye(REFUSED, False))
+
+    def say_goodbye(self, bye: Bye) -> None:
+        if self.transport is not None:
+            self.write(encode_frame(bye))
+            transport = self.transport
+            self._forget()
+            transport.close()
 
     def abort(self) -> None:
         if self.transport is not None:
@@ -161,11 +212,33 @@ class Connection(asyncio.BufferedProtocol):
             self._forget()
             transport.abort()
 
+    def _warn(self, reason: str) -> None:
+        """Once in a while: a peer that is refused comes again and again, from a new port each time."""
+        if self.above.news.first(self.who or self.where.rpartition(":")[0], reason):
+            log(
+                logging.WARNING,
+                "connection.refused",
+                node=self.above.name,
+                peer=self.who or "unknown",
+                at=self.where,
+                reason=reason,
+            )
+
+    def _settle(self) -> None:
+        if not self.settled.done():
+            self.settled.set_result(None)
+
     def _forget(self) -> None:
         self.transport = None
         self.deadline.cancel()
         self.above.connections.discard(self)
         if self.link is not None:
             self.link.detach(self)
+        self._settle()
         if not self.closed.done():
             self.closed.set_result(None)
+
+
+def place_of(peername: Any) -> str:
+    """An address as text; peers on this machine may have none."""
+    return f"{peername[0]}:{peername[1]}" if isinstance(peername, tuple) else str(peername or "")

@@ -137,7 +137,7 @@ class Entrance(ABC):
             if timeout is not None and timeout <= 0:
                 raise LockTimeout(f"lock {self.name!r} cannot be acquired without waiting")
             if membership.closing:
-                raise ClusterDegraded(f"{membership.name!r} has left the cluster")
+                raise ClusterDegraded(membership.ended or f"{membership.name!r} has left the cluster")
             held = await self._wait(want, deadline, timeout)
             if not held.lost:  # before this task was told that it had it
                 return held

@@ -58,3 +58,11 @@ class ProtocolError(CongenialError):
     >>> issubclass(ProtocolError, CongenialError)
     True
     """
+
+
+class NameInUse(ProtocolError):
+    """A peer gives a name that another process has; `known` is that one's incarnation."""
+
+    def __init__(self, text: str, known: int) -> None:
+        super().__init__(text)
+        self.known = known

@@ -1,4 +1,4 @@
-"""The first frame of a connection: what this member says about itself, and what it expects of a peer."""
+"""Which member is at the other end of a connection: what this one says about itself, and what it expects of a peer."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ class Greeting:
         self.schema = schema  # of the messages that the locks exchange
         self.algorithm = algorithm
 
-    def hello(self, link: Link, mine: int, expected: int, founded: tuple[int, ...]) -> Hello:
-        """To the peer of a link, whose incarnation is expected to be `expected`."""
-        return Hello(
-            self.cluster, self.name, link.name, self.members, self.schema, mine, expected, link.received, founded
-        )
+    def hello(self, peer: str, mine: int, expected: int, received: int, founded: tuple[int, ...]) -> Hello:
+        """To a peer, whose incarnation is expected to be `expected`."""
+        return Hello(self.cluster, self.name, peer, self.members, self.schema, mine, expected, received, founded)
 
     def check(self, hello: Hello, certified: tuple[str, ...] | None, link: Link | None) -> None:
         """Raise `ProtocolError` if the peer must not connect. `certified` are the names in its certificate; `link` is

@@ -42,6 +42,7 @@ class Host:
         self.membership = Membership(name, config, self.turn, self.vocabulary, self.system.name, rejoins)
         self.locks = LockTable(self.membership, self.vocabulary, self.system)
         self.queries: dict[int, asyncio.Future[bytes]] = {}
+        self.membership.on_end = self._fail_all
         self.membership.handlers |= {Query: self._on_query, Report: self._on_report}
         self.forked: ConfigError | None = None  # in a forked child: why it must not use this
         forks.watch(self)
@@ -79,6 +80,11 @@ class Host:
         reason = f"{self.name!r} cannot save its state: {error.strerror or error}"
         log(logging.CRITICAL, "node.failed", node=self.name, reason=reason)
         self.membership.fall_silent()
+        self._fail_all(reason)
+
+    def _fail_all(self, reason: str) -> None:
+        """This process takes part no more: nothing is held, and nothing can be acquired."""
+        self.turn.silent = True
         for entrance in self.locks.entrances():
             entrance.fail(ClusterDegraded(reason))
 

@@ -45,6 +45,8 @@ class Receiver(Protocol):
 class Pipe(Protocol):
     """A connection, as far as a link needs it."""
 
+    where: str  # the peer's address
+
     def write(self, raw: bytes) -> None: ...
 
     def abort(self) -> None: ...
@@ -60,7 +62,10 @@ class Link:
         self.turn = turn
         self.peer = peer
         self.name = name
+        self.now = now
         self.connection: Pipe | None = None
+        self.attached_at = 0.0  # when that was made
+        self.counts = True  # what it sends is a sign of life. Not from a peer that refuses what we send, or we it.
         self.outgoing: list[bytes] = []  # written at the end of the turn
         self.refusal = ""  # why the peer and we do not talk
         self.heard = False  # it has given a sign of life since the last tick
@@ -132,9 +137,10 @@ class Link:
     # -- receiving -------------------------------------------------------------------------------------
 
     def on_frame(self, frame: Frame) -> None:
-        self.heard = True
-        if self.away:
-            self.receiver.on_sign_of_life(self)
+        if self.counts:
+            self.heard = True
+            if self.away:
+                self.receiver.on_sign_of_life(self)
         if type(frame) is Data or type(frame) is SeatData:
             if frame.received > self.acked:
                 self._on_ack(frame.received)
@@ -173,6 +179,7 @@ class Link:
             self.connection.abort()
         self._on_ack(received)
         self.connection = connection
+        self.attached_at = self.now()
         self.connections += 1
         self.resent += len(self.unacknowledged)
         self.outgoing = []

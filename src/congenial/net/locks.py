@@ -209,6 +209,8 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
     async def ready(self, timeout: float | None = None) -> None:
         """Wait until all members have come together; raise `ClusterDegraded` if that takes too long."""
         membership = self._host.membership
+        if membership.ended:
+            raise not_open(membership)
         try:
             await asyncio.wait_for(membership.opened.wait(), self.config.timing.gather if timeout is None else timeout)
         except TimeoutError:

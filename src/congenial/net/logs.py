@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import time
+from collections import OrderedDict
+from collections.abc import Callable
 
 logger = logging.getLogger("congenial.net")
 
@@ -25,3 +27,24 @@ class JsonLines(logging.Formatter):
             **getattr(record, "values", {}),
         }
         return json.dumps(line, default=str)
+
+
+class Seldom:
+    """Tells what is worth a line in the log: what has not been said lately."""
+
+    def __init__(self, now: Callable[[], float], pause: float = 600.0, most: int = 1000) -> None:
+        self.now = now
+        self.pause = pause  # seconds
+        self.most = most  # things that are remembered
+        self.said: OrderedDict[tuple[str, ...], float] = OrderedDict()
+
+    def first(self, *what: str) -> bool:
+        now = self.now()
+        said = self.said.get(what)
+        if said is not None and now - said < self.pause:
+            return False
+        self.said[what] = now
+        self.said.move_to_end(what)
+        if len(self.said) > self.most:
+            self.said.popitem(last=False)
+        return True

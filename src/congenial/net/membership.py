@@ -17,20 +17,23 @@ from typing import Any, Protocol
 
 from congenial.kernel.errors import ConfigError
 from congenial.net import forks
+from congenial.net.addresses import address
 from congenial.net.config import ClusterConfig
 from congenial.net.connection import Connection
 from congenial.net.dialer import Dialer
-from congenial.net.errors import ProtocolError
+from congenial.net.errors import NameInUse, ProtocolError
 from congenial.net.greeting import Greeting
 from congenial.net.link import Link
-from congenial.net.logs import log
+from congenial.net.logs import Seldom, log
+from congenial.net.porter import Porter
 from congenial.net.roster import FORGETFUL, ORIGINAL, RECOVERED, Roster, fence_base, last_of_tick, new_incarnation
+from congenial.net.secret import secret_of
 from congenial.net.storage import Storage
 from congenial.net.suspicion import LEFT, RESTARTED, Suspicion
 from congenial.net.turn import Turn
 from congenial.net.wire import Bye, Frame, Hello, View
 
-MOST_STRANGERS = 64  # connections that have not said yet which member they are
+ANOTHER_BEGINNING = "remembers another beginning of the cluster: one of us has the state directory of another cluster"
 LINGER = 1.0  # seconds in which the last messages may be acknowledged when leaving
 
 Handler = Callable[[Link, Any], None]
@@ -81,7 +84,9 @@ class Membership:
         self.greeting = Greeting(name, config, dialect.schema, algorithm)
         self.rejoins = rejoins  # a restarted member may rejoin
         self.listener: Listener | None = None
-        self.handlers: dict[type[Frame], Handler] = {View: self._on_view, Bye: self._on_bye}
+        self.handlers: dict[type[Frame], Handler] = {View: self._on_view}
+        self.news = Seldom(self.now)
+        self.secret = secret_of(config)
 
         self.highest = 0  # incarnation or fence that this member remembers, if it has a state directory
         self.roster = self._load_roster()
@@ -90,6 +95,9 @@ class Membership:
         self.crowded = False  # a link is full
         self.serving = False  # the cluster is open, and the links have room: locks may be asked for
         self.closing = False
+        self.ended = ""  # why this process takes part no more, if that is for good
+        self.on_end: Callable[[str], None] | None = None
+        self.took_part = False  # a peer has accepted this incarnation
         self.started_at = self.now()
         self.links = [
             Link(self, turn, peer, other, self.now, config.timing.suspect_after)
@@ -101,7 +109,9 @@ class Membership:
         for link in self.links:
             self.link_to[link.peer] = link
         self.connections: set[Connection] = set()
-        self.dialer = Dialer(name, config, lambda link: Connection(self, self.loop, link))
+        called_tls, calling_tls = config.tls.contexts(name) if config.tls is not None else (None, None)
+        self.porter = Porter(name, called_tls, lambda: Connection(self, self.loop), self.news)
+        self.dialer = Dialer(name, config, calling_tls, lambda link: Connection(self, self.loop, link))
         self.tasks: list[asyncio.Task[None]] = []
 
     def _load_roster(self) -> Roster:
@@ -125,7 +135,7 @@ class Membership:
     async def start(self, listener: socket.socket | None = None) -> None:
         """Listen and call; returns immediately. `opened` is set when everyone is there."""
         if self.n > 1:
-            await self.dialer.listen(listener)
+            await self.porter.listen(*address(self.config.nodes[self.name]), listener)
         for link in self.links:
             if link.peer > self.me:
                 calling = self.dialer.keep_calling(link)
@@ -147,10 +157,13 @@ class Membership:
         for task in self.tasks:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
-        self.dialer.close()
+        self.porter.close()
         endings = [connection.closed for connection in self.connections]
         for connection in list(self.connections):
-            connection.refuse("leaves the cluster", leaving=True)
+            if connection.accepted:
+                connection.say_goodbye(Bye("leaves the cluster", True))
+            else:
+                connection.abort()
         if endings:
             await asyncio.wait(endings, timeout=LINGER)
         await asyncio.sleep(0)  # transports close in the loop's next round
@@ -160,14 +173,14 @@ class Membership:
         self.stop()
         for task in self.tasks:
             task.cancel()
-        self.dialer.close()
+        self.porter.close()
         for connection in list(self.connections):
             connection.abort()
 
     def on_fork(self) -> None:
         """This is a forked child: its copies of the connections are not for use."""
         self.stop()
-        forks.drop_server(self.dialer.server)
+        self.porter.on_fork()
         forks.drop_transports([connection.transport for connection in self.connections])
         forks.leave_loop(self.loop)
         for task in self.tasks:  # if the child runs its copy of the event loop, it must not call peers
@@ -185,8 +198,11 @@ class Membership:
                 beat_at = now
             with self.turn:
                 for link in self.links:
-                    if link.connection is not None and (beat or link.ack_sent < link.received):
-                        link.acknowledge()
+                    if link.connection is not None:
+                        if beat or link.ack_sent < link.received:
+                            link.acknowledge()
+                        if not link.counts and now - link.attached_at > self.timing.heartbeat:
+                            link.counts = True  # what was refused before was sent again, and is accepted now
                 self.suspicion.look(now, self.roster.open)
                 if self.listener is not None:
                     self.listener.on_tick(now)
@@ -197,37 +213,67 @@ class Membership:
     def incarnation(self) -> int:
         return self.roster.incarnations[self.me]
 
-    def hello(self, link: Link) -> Hello:
+    def hello(self, link: Link, answer_to: Hello | None) -> Hello:
         known = self.roster.incarnations
         founded = self.roster.founded if self.rejoins else ()
-        return self.greeting.hello(link, known[self.me], known[link.peer], founded)
+        if answer_to is None or answer_to.incarnation == known[link.peer]:
+            return self.greeting.hello(link.name, known[self.me], known[link.peer], link.received, founded)
+        return self.greeting.hello(link.name, known[self.me], answer_to.incarnation, 0, founded)
 
     def recognise(self, hello: Hello, certified: tuple[str, ...] | None, link: Link | None) -> Link:
-        """The link that a connection belongs to, from its first frame; `ProtocolError` if it must not connect."""
-        strangers = len([connection for connection in self.connections if not connection.greeted])
-        if link is None and strangers > MOST_STRANGERS:
-            raise ProtocolError("too many connections at once")
+        """The link that a connection belongs to; `ProtocolError` if it must not connect."""
         self.greeting.check(hello, certified, link)
         peer = self.members.index(hello.sender)
-        link = self.link_to[peer]
-        assert link is not None
-        known = self.roster.incarnations[peer]
-        if self.rejoins and hello.founded:
-            self._hear_founded(hello.founded)
-        if not self.roster.recognise(peer, hello.incarnation):
-            if self.rejoins:
-                raise ProtocolError(f"{hello.sender!r} says that it is in no life")
+        found = self.link_to[peer]
+        assert found is not None
+        if self.rejoins and hello.founded and (len(hello.founded) != self.n or not self.roster.began_as(hello.founded)):
+            raise ProtocolError(ANOTHER_BEGINNING)
+        if hello.incarnation <= 0:
+            raise ProtocolError(f"{hello.sender!r} says that it is in no life")
+        same = hello.incarnation == self.roster.incarnations[peer]
+        if not same:
+            self._check_name(hello, found)
+        elif found.gap:
+            raise ProtocolError(f"{hello.sender!r} was away for so long that it has missed too much: restart it")
+        sent = found.sent if same else 0
+        if hello.expected == self.incarnation and hello.received > sent:
+            raise ProtocolError(f"claims {hello.received} messages, but only {sent} were sent")
+        return found
+
+    def _check_name(self, hello: Hello, link: Link) -> None:
+        """Another process than the last one has this name. That is a restart, unless the last one is still there."""
+        known = self.roster.incarnations[link.peer]
+        there = link.connection is not None and (link.heard or self.now() - link.heard_at <= self.timing.suspect_after)
+        where = f" ({link.connection.where})" if there and link.connection is not None else ""
+        if hello.incarnation < known:
+            raise NameInUse(f"another process, which was started later, has the name {link.name!r}{where}", known)
+        if there:
+            raise NameInUse(f"another process has the name {link.name!r}, and takes part{where}", known)
+        if not self.roster.admits(link.peer, hello.incarnation):
             link.refusal = "it was restarted without its state; restart the whole cluster"
             self.suspicion.suspect(link, RESTARTED)
-            raise ProtocolError(f"{hello.sender!r} was restarted without its state; restart the whole cluster")
+            raise ProtocolError(f"{link.name!r} was restarted without its state; restart the whole cluster")
+
+    def accept(self, hello: Hello, link: Link, connection: Connection) -> None:
+        """The peer and we accept each other: the connection is the link's from now on."""
+        self.took_part = True
+        if self.rejoins and hello.founded:
+            self._hear_founded(hello.founded)
+        known = self.roster.incarnations[link.peer]
+        self.roster.recognise(link.peer, hello.incarnation)
         if known and known != hello.incarnation:  # what it was told is gone, and what it knew
             if self.roster.open:
                 self.suspicion.suspect(link, RESTARTED)  # if only for a moment
+            if link.connection is not None:
+                link.connection.abort()
             link.forget()
-        if link.gap:
-            raise ProtocolError(f"{hello.sender!r} was away for so long that it has missed too much: restart it")
         link.refusal = ""
-        return link
+        if self.dialer.witness is link:
+            self.dialer.witness = None
+        expected = hello.expected == self.incarnation  # what it received from an earlier life of ours does not count
+        link.attach(connection, hello.received if expected else 0)
+        self.on_connected(link)
+        self.on_met(link)
 
     def on_connected(self, link: Link) -> None:
         log(logging.DEBUG, "link.up", node=self.name, peer=link.name, resent=len(link.unacknowledged))
@@ -244,10 +290,50 @@ class Membership:
                 other.post(View(self.roster.view, False))
             self._check_open()
 
-    def on_refused(self, link: Link, reason: str) -> None:
+    def on_refused(self, link: Link, reason: str, known: int) -> None:
         if link.refusal != reason:
             link.refusal = reason
             log(logging.WARNING, "link.refused", node=self.name, peer=link.name, reason=reason)
+        if known > self.incarnation:
+            self._give_way(link, known, reason)
+        elif known:
+            self.dialer.hear_of_another(link)
+
+    def _give_way(self, link: Link, known: int, reason: str) -> None:
+        """A process that was started later has our name. If we have just been started ourselves, our clock is slow."""
+        if self.took_part:
+            self.end(f"{self.name!r} takes part no more: {link.name!r} says that {reason}")
+        elif not self.roster.open:
+            self.roster.incarnations[self.me] = new_incarnation(known)
+            self.remember_number(self.incarnation)
+
+    def end(self, reason: str) -> None:
+        """Take part no more, for good."""
+        if not self.ended:
+            self.ended = reason
+            log(logging.CRITICAL, "node.ended", node=self.name, reason=reason)
+            self.fall_silent()
+            if self.on_end is not None:
+                self.on_end(reason)
+
+    def on_bye(self, link: Link, bye: Bye) -> None:
+        """The peer ends a connection that it had accepted."""
+        connection = link.connection
+        if bye.leaving:
+            link.refusal = "it has left the cluster"
+            self.suspicion.suspect(link, LEFT)
+        else:
+            link.counts = False
+            self.on_refused(link, bye.reason, bye.known)
+        if connection is not None:
+            connection.abort()
+
+    def on_refusing(self, link: Link, connection: Connection, reason: str) -> None:
+        """We refuse to talk to the peer on this connection."""
+        if link.connection is connection:
+            link.counts = False
+        if link.connection in (None, connection):  # there is no other connection, which is good
+            link.refusal = reason
 
     # -- frames ----------------------------------------------------------------------------------------
 
@@ -266,20 +352,8 @@ class Membership:
 
     def _hear_founded(self, founded: tuple[int, ...]) -> None:
         if len(founded) != self.n or not self.roster.hear_founded(founded):
-            raise ProtocolError(
-                "remembers another beginning of the cluster: one of us has the state directory of another cluster"
-            )
+            raise ProtocolError(ANOTHER_BEGINNING)
         self._check_open()
-
-    def _on_bye(self, link: Link, bye: Bye) -> None:
-        connection = link.connection
-        if bye.leaving:
-            link.refusal = "it has left the cluster"
-            self.suspicion.suspect(link, LEFT)
-        else:
-            self.on_refused(link, bye.reason)
-        if connection is not None:
-            connection.abort()
 
     def require_open(self) -> None:
         """A peer has sent a message for a lock, so for it the cluster is open; `ProtocolError` if that cannot be."""

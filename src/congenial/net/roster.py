@@ -26,7 +26,7 @@ for anybody. They also tell a process what it is itself:
 Fences must grow from one cluster to the next, when all members begin anew. So incarnations and fences are numbers on
 one scale. Their upper bits count ticks of a 32nd of a second since 2025, and each epoch of a lock counts as one tick:
 
-    an incarnation is     (tick at the start)       and random bits below
+    an incarnation is     (tick at the start)       and finer parts of the tick and random bits below
     a fence is            (birth + epoch)           and what counts within the epoch below
     the birth is          the largest tick of the incarnations with which the cluster was founded
     the tick at the start is the clock's, and larger than any that the member remembers
@@ -48,6 +48,7 @@ TURN_BITS = 8  # of a fence: the turn in a session of one process alone (`congen
 FENCE_BITS = EPOCH_BITS + TURN_BITS  # what a fence counts within one epoch; the bits above count ticks
 START_OF_TIME = 1_735_689_600  # 2025-01-01, to keep numbers small
 TICKS = 32  # in a second: fences have 63 bits until 2059, and a cluster may begin so many epochs each second
+RANDOM_BITS = 16  # of an incarnation, the lowest; those above are the clock, so that a restart at once is still later
 
 UNKNOWN, ORIGINAL, RECOVERED, FORGETFUL = "unknown", "original", "recovered", "forgetful"
 
@@ -70,8 +71,10 @@ def fence_base(founded: tuple[int, ...]) -> int:
 def new_incarnation(highest: int = 0) -> int:
     """A number like no other: above all earlier ones by the clock, and above the `highest` incarnation or fence that
     this member remembers, whatever the clock says."""
-    tick = max(int((time.time() - START_OF_TIME) * TICKS), tick_of(highest) + 1)
-    return (tick << FENCE_BITS) | secrets.randbits(FENCE_BITS)
+    clock = int((time.time() - START_OF_TIME) * (TICKS << FENCE_BITS))
+    if tick_of(clock) > tick_of(highest):
+        return clock >> RANDOM_BITS << RANDOM_BITS | secrets.randbits(RANDOM_BITS)
+    return tick_of(highest) + 1 << FENCE_BITS | secrets.randbits(FENCE_BITS)
 
 
 class Roster:
@@ -103,12 +106,17 @@ class Roster:
     def view(self) -> tuple[int, ...]:
         return tuple(self.incarnations)
 
+    def admits(self, peer: int, incarnation: int) -> bool:
+        """Whether a peer may be talked to in this incarnation. An earlier one than the last known never returns."""
+        known = self.incarnations[peer]
+        return known == incarnation or (incarnation > known and (self.rejoins or not self.pinned))
+
     def recognise(self, peer: int, incarnation: int) -> bool:
-        """Whether a peer that says it is in this incarnation may be talked to."""
+        """The peer is in this incarnation now; False, and nothing changes, if it may not be."""
+        if not self.admits(peer, incarnation):
+            return False
         if self.incarnations[peer] == incarnation:
             return True
-        if incarnation <= 0 or (self.pinned and not self.rejoins):
-            return False
         self.incarnations[peer] = incarnation
         self.met[peer] = False
         self.views[peer] = ()
@@ -126,6 +134,10 @@ class Roster:
         self.views[peer] = incarnations
         self._open_if_agreed()
         return self.rejoins or not self.pinned or incarnations == self.view
+
+    def began_as(self, incarnations: tuple[int, ...]) -> bool:
+        """Whether the cluster may have begun with these incarnations."""
+        return self.founded in ((), incarnations)
 
     def hear_founded(self, incarnations: tuple[int, ...]) -> bool:
         """With which incarnations the cluster began, according to a peer; False if that is another cluster."""

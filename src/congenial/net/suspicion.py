@@ -49,7 +49,7 @@ class Suspicion:
                 link.heard_at = now
                 self._calm_down(link, now)
             elif now - link.heard_at > link.patience.allowed:
-                if link.connection is not None:
+                if link.connection is not None and now - link.attached_at > link.patience.allowed:
                     link.connection.abort()
                 if suspects:
                     self.suspect(link, SILENT)
@@ -68,7 +68,9 @@ class Suspicion:
         if not link.away:
             link.away = True
             link.misjudged = why == SILENT
-            log(logging.INFO if why == LEFT else logging.WARNING, "peer.away", node=self.name, peer=link.name, why=why)
+            level = logging.INFO if why == LEFT else logging.WARNING
+            refusal = {"refusal": link.refusal} if link.refusal else {}
+            log(level, "peer.away", node=self.name, peer=link.name, why=why, **refusal)
             self._change(link)
 
     def trust(self, link: Link) -> None:

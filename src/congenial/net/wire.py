@@ -14,18 +14,26 @@ import msgspec
 
 from congenial.net.errors import ProtocolError
 
-VERSION = 2
+VERSION = 3
 HEADER = 4
 LONGEST_FRAME = 1 << 20  # bytes; three of them give the length
-LONGEST_GREETING = 1 << 16  # for a peer that has not said yet which member it is
+LONGEST_GREETING = 1 << 16  # for a peer that has not proven yet which member it is
 
 
 class Frame(msgspec.Struct, array_like=True, gc=False):
     """Base of all frames."""
 
 
+class Challenge(Frame, tag=13):
+    """Each side's first frame: a random number, which makes every proof on this connection a new one. The side that was
+    called adds a proof, so that a caller tells nothing to a process that listens in a member's place."""
+
+    nonce: bytes
+    proof: bytes = b""  # `congenial.net.handshake`
+
+
 class Hello(Frame, tag=1):
-    """Each side's first frame: sender and receiver, and how far they have got."""
+    """Each side's second frame: sender and receiver, and how far they have got."""
 
     cluster: str
     sender: str
@@ -36,6 +44,7 @@ class Hello(Frame, tag=1):
     expected: int  # the receiver's incarnation as the sender knows it, or 0
     received: int  # messages of the receiver that need not be sent again
     founded: tuple[int, ...]  # the incarnations with which the cluster was founded, if the sender knows
+    proof: bytes = b""
 
 
 class View(Frame, tag=2):
@@ -118,6 +127,7 @@ class Bye(Frame, tag=8):
 
     reason: str
     leaving: bool  # the sender leaves the cluster
+    known: int = 0  # if another process has the receiver's name: that one's incarnation
 
 
 _encoder = msgspec.msgpack.Encoder()

@@ -1,0 +1,183 @@
+"""Listens for peers, and lets them in.
+
+A connection is a stranger until it has proven which member it is. Strangers cost little and for a short time only: if
+there are too many, the oldest is closed. So connections that say nothing keep no member out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+import ssl
+from collections.abc import Callable
+
+from congenial.kernel.errors import ConfigError
+from congenial.net import connection as connections
+from congenial.net import forks
+from congenial.net.connection import Connection, place_of
+from congenial.net.logs import Seldom, log
+
+MOST_STRANGERS = 64
+BACKLOG = 100
+PAUSE = 1.0  # seconds after which connections are accepted again, if there were no file descriptors left
+
+
+class Porter:
+    """`connect` makes the protocol object of a new connection."""
+
+    def __init__(self, name: str, tls: ssl.SSLContext | None, connect: Callable[[], Connection], news: Seldom) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.name = name
+        self.tls = tls
+        self.connect = connect
+        self.news = news
+        self.listeners: list[socket.socket] = []
+        self.strangers: dict[asyncio.Task[None], socket.socket] = {}  # oldest first
+
+    async def listen(self, host: str, port: int, listener: socket.socket | None = None) -> None:
+        """Listen on all addresses of a host, or on a socket that is bound already."""
+        try:
+            self.listeners = [listener] if listener is not None else await self._bind(host, port)
+            for made in self.listeners:
+                made.setblocking(False)
+                made.listen(BACKLOG)
+                self.loop.add_reader(made.fileno(), self._on_callers, made)
+        except OSError as error:
+            self.close()
+            reason = error.strerror or error
+            raise ConfigError(f"node {self.name!r} cannot listen on {host}:{port}: {reason}") from error
+
+    async def _bind(self, host: str, port: int) -> list[socket.socket]:
+        found = await self.loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        made: list[socket.socket] = []
+        try:
+            for family, kind, protocol, _, place in dict.fromkeys(found):
+                made.append(socket.socket(family, kind, protocol))
+                made[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                if family == socket.AF_INET6:  # or it would listen on the IPv4 address, too
+                    made[-1].setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+                made[-1].bind(place)
+        except OSError:
+            for bound in made:
+                bound.close()
+            raise
+        return made
+
+    def close(self) -> None:
+        for made in self.listeners:
+            if made.fileno() >= 0:
+                self.loop.remove_reader(made.fileno())
+                made.close()
+        for stranger in list(self.strangers):
+            stranger.cancel()
+
+    def on_fork(self) -> None:
+        """This is a forked child: its copies of the sockets are not for use."""
+        for made in (*self.listeners, *self.strangers.values()):
+            forks.drop(made.fileno())
+        for stranger in self.strangers:
+            with contextlib.suppress(RuntimeError):  # a loop in debug mode minds that this is not its thread
+                stranger.cancel()
+
+    # -- callers ---------------------------------------------------------------------------------------
+
+    def _on_callers(self, listener: socket.socket) -> None:
+        for _ in range(BACKLOG):
+            try:
+                caller, place = listener.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                self._pause(listener, error)
+                return
+            caller.setblocking(False)
+            self._let_in(caller, place_of(place))
+
+    def _pause(self, listener: socket.socket, error: OSError) -> None:
+        """There are no file descriptors left, or no memory."""
+        if self.news.first("accept", str(error)):
+            log(logging.ERROR, "connection.failed", node=self.name, reason=f"cannot accept connections: {error}")
+        self.loop.remove_reader(listener.fileno())
+        self.loop.call_later(PAUSE, self._resume, listener)
+
+    def _resume(self, listener: socket.socket) -> None:
+        if listener.fileno() >= 0:
+            self.loop.add_reader(listener.fileno(), self._on_callers, listener)
+
+    def _let_in(self, caller: socket.socket, where: str) -> None:
+        stranger = self.loop.create_task(self._meet(caller, where), name=f"congenial meets {where}")
+        self.strangers[stranger] = caller
+        stranger.add_done_callback(self._forget)
+        if len(self.strangers) > MOST_STRANGERS:
+            oldest = next(iter(self.strangers))
+            del self.strangers[oldest]
+            oldest.cancel()
+            if self.news.first("crowd"):
+                reason = f"more than {MOST_STRANGERS} connections have not said who they are: the oldest are closed"
+                log(logging.WARNING, "connection.crowd", node=self.name, at=where, reason=reason)
+
+    def _forget(self, stranger: asyncio.Task[None]) -> None:
+        self.strangers.pop(stranger, None)
+
+    async def _meet(self, caller: socket.socket, where: str) -> None:
+        """Wait until a connection is a member's, or closed."""
+        connection: Connection | None = None
+        try:
+            patience = connections.HANDSHAKE if self.tls is not None else None
+            _, connection = await self.loop.connect_accepted_socket(
+                self.connect, caller, ssl=self.tls, ssl_handshake_timeout=patience
+            )
+            await connection.settled
+        except OSError as error:
+            self._warn(where, error)
+        except asyncio.CancelledError:
+            if connection is not None:
+                connection.abort()
+            raise
+
+    def _warn(self, where: str, error: OSError) -> None:
+        """A caller comes again and again, from a new port each time: tell it once in a while."""
+        reason = why_no_tls(error)
+        if self.tls is not None and self.news.first(where.rpartition(":")[0], reason):
+            log(logging.WARNING, "tls.failed", node=self.name, peer="unknown", at=where, reason=reason)
+
+
+NOT_TLS = (  # what OpenSSL makes of other protocols
+    "http request",
+    "wrong version number",
+    "unexpected message",
+    "record layer failure",
+    "unknown protocol",
+    "packet length too long",
+    "bad record type",
+)
+
+
+def why_no_tls(error: OSError) -> str:
+    """What went wrong when TLS began, and what to do about it."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"{_why_no_certificate(error)} ({error.verify_message})"
+    words = str(error.reason if isinstance(error, ssl.SSLError) else "").replace("_", " ").lower()
+    if "did not return a certificate" in words:
+        return "it shows no certificate: it needs one from this cluster's authority ([tls] in its cluster.toml)"
+    if "alert" in words:
+        return f"it does not accept our certificate: both must be from the same authority, and valid now ({words})"
+    if words in NOT_TLS:
+        return "it does not speak TLS: members need [tls] in their cluster.toml, and others have no business here"
+    if "taking longer" in str(error):
+        return "it did not finish the TLS handshake in time"
+    if isinstance(error, ConnectionError):
+        return "it ended the TLS handshake; if it is a member, its log says why"
+    return f"the TLS handshake failed: {error}"
+
+
+def _why_no_certificate(error: ssl.SSLCertVerificationError) -> str:
+    if "expired" in error.verify_message:
+        return "its certificate has expired: make a new one"
+    if "not yet valid" in error.verify_message:
+        return "its certificate is not valid yet: do the clocks of both machines agree?"
+    if "mismatch" in error.verify_message:
+        return "its certificate is for another name: each node needs its own"
+    return "its certificate is not from this cluster's authority ([tls] ca): make both with the same one"
