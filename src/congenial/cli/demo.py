@@ -11,6 +11,7 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from congenial.net.config import ClusterConfig
     from congenial.testing.witness import Witness
 
 EXAMPLES = """
@@ -20,11 +21,12 @@ congenial demo --seconds 5 --algorithm ra2
 
 NODES = ("a", "b", "c", "d", "e")
 NEXT = "Next: docs/tutorial.md, a lock of your own in 15 minutes; docs/README.md, all pages; `congenial --help`."
+LONGEST = 86_400  # seconds
 LISTENERS = (3, 3, 2, 2, 2)  # of each node
 
 
 def command(
-    seconds: Annotated[float, typer.Option(help="How long the demo runs.", min=1)] = 15.0,
+    seconds: Annotated[float, typer.Option(help="How long the demo runs, 1 to 86400.")] = 15.0,
     algorithm: Annotated[str, typer.Option(help="An algorithm with groups.")] = "token-gme",
 ) -> None:
     """Five node processes on this machine share a jukebox with four discs, for a dozen listeners.
@@ -78,11 +80,12 @@ class Demo:
         from rich.live import Live
 
         from congenial.kernel.errors import CongenialError
-        from congenial.net.config import ClusterConfig, free_addresses
+        from congenial.net.local import check_length
 
-        config = ClusterConfig(dict(zip(NODES, free_addresses(len(NODES)), strict=True)), algorithm=algorithm)
+        config = described(seconds, algorithm)
         with tempfile.TemporaryDirectory(prefix="congenial-demo-") as folder:
             path = Path(folder) / "witness.sock"
+            check_length(path)
             await self.witness.start(path)
             nodes = [
                 await asyncio.create_subprocess_exec(
@@ -90,9 +93,11 @@ class Demo:
                     "-m",
                     "congenial.cli.jukebox",
                     arguments(name, config.nodes, algorithm, str(path), listeners, seconds),
+                    stderr=asyncio.subprocess.PIPE,
                 )
                 for name, listeners in zip(NODES, LISTENERS, strict=True)
             ]
+            said = [asyncio.create_task(node.stderr.read()) for node in nodes if node.stderr is not None]
             try:
                 start = time.monotonic()
                 with Live(self.table(0), refresh_per_second=8, transient=True) as live:
@@ -101,8 +106,12 @@ class Demo:
                         live.update(self.table(time.monotonic() - start))
                         if any(node.returncode not in (None, 0) for node in nodes):
                             break
+                for name, node, told in zip(NODES, nodes, said, strict=True):
+                    if node.returncode:
+                        last = (await told).decode(errors="replace").strip().rpartition("\n")[2]
+                        raise CongenialError(f"node {name!r} of the demo has failed: {last or 'it was ended'}")
                 if self.finished < len(NODES):
-                    raise CongenialError("a node of the demo has failed; its error message is above")
+                    raise CongenialError(f"the demo does not come to its end: {self.finished} of its nodes are done")
             finally:
                 await self.witness.close()
                 for node in nodes:
@@ -111,6 +120,7 @@ class Demo:
                     except TimeoutError:
                         node.kill()
                         await node.wait()
+                await asyncio.gather(*said)
 
     def table(self, elapsed: float) -> Table:
         from congenial.cli.jukebox import DISCS
@@ -140,6 +150,26 @@ class Demo:
         made.add_row("most listeners at once", str(scene.most))
         made.add_row("violations, as seen by the witness", str(len(self.witness.violations)))
         show(made)
+
+
+def described(seconds: float, algorithm: str) -> ClusterConfig:
+    """The cluster of the demo, if it can be shown as asked."""
+    from congenial.kernel.errors import ConfigError
+    from congenial.net.checked import wrong
+    from congenial.net.config import ClusterConfig, free_addresses
+    from congenial.net.secret import secret_of
+    from congenial.problems.epochs import within_epoch
+
+    if not 1 <= seconds <= LONGEST:
+        raise wrong("seconds", seconds, f"a number from 1 to {LONGEST}")
+    config = ClusterConfig(dict(zip(NODES, free_addresses(len(NODES)), strict=True)), algorithm=algorithm)
+    if not within_epoch(config.system().problem).groups:
+        raise ConfigError(
+            f"{algorithm} admits one process at a time, and the demo needs an algorithm with groups, such as token-gme "
+            "or ra2 (`congenial list` names them)"
+        )
+    secret_of(config)  # once, before all nodes make it
+    return config
 
 
 def arguments(name: str, nodes: Mapping[str, str], algorithm: str, witness: str, listeners: int, seconds: float) -> str:

@@ -12,6 +12,7 @@ import random
 import sys
 import time
 
+from congenial.kernel.errors import CongenialError
 from congenial.net.config import ClusterConfig
 from congenial.net.locks import Cluster
 from congenial.testing.witness import Reporter
@@ -49,5 +50,9 @@ async def node(name: str, nodes: dict[str, str], algorithm: str, witness: str, l
 
 
 if __name__ == "__main__":
-    arguments = json.loads(sys.argv[1])
-    asyncio.run(node(**arguments))
+    try:
+        asyncio.run(node(**json.loads(sys.argv[1])))
+    except KeyboardInterrupt:
+        sys.exit(1)
+    except CongenialError as error:
+        sys.exit(str(error))

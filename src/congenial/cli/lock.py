@@ -51,6 +51,8 @@ def command(
 
     if (group is not None) + shared + exclusive + (semaphore is not None) > 1:
         raise ConfigError("choose one of --group, --shared, --exclusive and --semaphore")
+    if not name or group == "":
+        raise ConfigError("the name of a lock or group is empty: is a variable of the shell not set?")
     found = connect(config, node, socket)
     raise typer.Exit(asyncio.run(run_holding(found, name, words, group, shared, semaphore, timeout)))
 

@@ -30,11 +30,10 @@ LONGEST_TIME = 1_000_000.0  # seconds, almost 12 days
 LONGEST_SHOWN = 80  # characters of a wrong value in an error
 
 Flag = Annotated[bool, Meta(description="true or false")]
-Text = Annotated[str, Meta(description="text in quotes")]
-Label = Annotated[str, Meta(min_length=1, description="text that is not empty")]
+Text = Annotated[str, Meta(description="text")]
 Seconds = Annotated[float, Meta(gt=0, le=LONGEST_TIME, description="seconds, above 0 and at most 1000000")]
 Timeout = Annotated[float, Meta(ge=0, description="seconds, 0 or more, or None to wait for ever")]
-Count = Annotated[int, Meta(ge=1, description="a whole number, at least 1")]
+Count = Annotated[int, Meta(ge=1, le=1_000_000, description="a whole number, at least 1 and at most 1000000")]
 Port = Annotated[int, Meta(ge=0, le=65535, description="a port from 1 to 65535, or 0 for none")]
 # paths: in a file they are relative to it, and may have one placeholder
 NAMED, PLAIN = {"path": "{name}"}, {"path": ""}
@@ -65,6 +64,20 @@ def checked(key: str, value: object, kind: Any) -> Any:
     if placeholder is not None and isinstance(made, str):
         _check_path(key, made, placeholder)
     return made
+
+
+def checked_timeout(timeout: float | None) -> float | None:
+    if timeout is None or (type(timeout) is float and timeout >= 0):  # quick: every lock that is acquired comes here
+        return timeout
+    seconds: float = checked("timeout", timeout, Timeout)
+    return seconds
+
+
+def checked_text(key: str, value: str) -> str:
+    if type(value) is str:
+        return value
+    text: str = checked(key, value, Text)
+    return text
 
 
 def check_fields(thing: Any) -> None:

@@ -21,6 +21,7 @@ import msgspec
 
 from congenial.kernel.errors import ConfigError, CongenialError
 from congenial.net import forks
+from congenial.net.checked import Text, checked
 from congenial.net.errors import ClusterDegraded, LockTimeout
 from congenial.net.held import Losable, WithBody, innermost
 from congenial.net.local import check_length, is_trusted, user_of
@@ -210,7 +211,8 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]]):
         self.held.pop(number)._lose(why)
 
     def _lock(self, mode: str, name: str, group: str, k: int, timeout: float | None) -> RemoteLock:
-        ask = {"do": "acquire", "id": 0, "mode": mode, "name": name, "group": group, "k": k, "timeout": timeout}
+        names: dict[str, str] = {"name": checked("name", name, Text), "group": checked("group", group, Text)}
+        ask = {"do": "acquire", "id": 0, "mode": mode, "k": k, "timeout": timeout, **names}
         return RemoteLock(self, msgspec.convert(ask, Ask))
 
     def _try(self, lock: RemoteLock) -> Awaitable[RemoteHeld | None]:

@@ -43,6 +43,7 @@ from congenial.net.checked import (
     Text,
     check_fields,
     decode,
+    did_you_mean,
     for_node,
     shown,
     wrong,
@@ -178,8 +179,10 @@ class ClusterConfig:
         return tuple(sorted(self.nodes))
 
     def index(self, name: str) -> int:
+        if not isinstance(name, str):
+            raise wrong("name", name, "the name of a node")
         if name not in self.nodes:
-            raise ConfigError(f"{name!r} is not a node of cluster {self.cluster!r}: it has {', '.join(self.members)}")
+            raise ConfigError(f"{name!r} is not a node of cluster {self.cluster!r}: {did_you_mean(name, self.members)}")
         return self.members.index(name)
 
     def system(self) -> System:

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable, Collection, Generator
 from typing import Any, Protocol
 
+from congenial.net.checked import wrong
 from congenial.net.errors import LockLost, NotHeld
 from congenial.net.logs import logger
 
@@ -40,6 +41,8 @@ class Losable:
 
     def on_lost(self, callback: Callable[[], object]) -> None:
         """Call `callback` when the lock is lost, immediately if it has been. It is not called after a release."""
+        if not callable(callback):
+            raise wrong("callback", callback, "a function")
         if self._why:
             callback()
         elif self._callbacks is None:

@@ -23,6 +23,7 @@ from typing import Any, Generic, TypeVar, Unpack
 
 from congenial.kernel.errors import ConfigError
 from congenial.net.absence import not_open
+from congenial.net.checked import Count, Port, checked, checked_text, checked_timeout, wrong
 from congenial.net.config import ClusterConfig, ClusterFields, config_of
 from congenial.net.door import ALONE_WANT, Door
 from congenial.net.entrance import Entrance, Want
@@ -30,7 +31,7 @@ from congenial.net.errors import LockTimeout
 from congenial.net.guarded import Guarded
 from congenial.net.held import Held, WithBody, innermost
 from congenial.net.host import Host
-from congenial.net.metrics import serve_metrics
+from congenial.net.metrics import MetricsServer, check_metrics
 from congenial.net.names import READERS, group_number, guarded_key, lock_key, semaphore_key
 from congenial.net.replica import Machine
 
@@ -45,25 +46,25 @@ class LockForms(ABC, Generic[L, T]):
 
     def mutex(self, name: str, *, timeout: float | None = None) -> L:
         """One task of one process at a time."""
-        return self._lock(EXCLUSIVE, name, "", 1, timeout)
+        return self._lock(EXCLUSIVE, checked_text("name", name), "", 1, checked_timeout(timeout))
 
     def exclusive(self, name: str, *, timeout: float | None = None) -> L:
         """One task at a time, and none that shares: the writer to the readers of `shared`."""
-        return self._lock(EXCLUSIVE, name, "", 1, timeout)
+        return self._lock(EXCLUSIVE, checked_text("name", name), "", 1, checked_timeout(timeout))
 
     def shared(self, name: str, *, timeout: float | None = None) -> L:
         """Together with all other tasks that share."""
-        return self._lock(SHARED, name, "", 0, timeout)
+        return self._lock(SHARED, checked_text("name", name), "", 0, checked_timeout(timeout))
 
     def group(self, name: str, group: str, *, timeout: float | None = None) -> L:
         """Together with all other tasks of the same group."""
-        return self._lock(GROUP, name, group, 0, timeout)
+        group = checked_text("group", group)
+        return self._lock(GROUP, checked_text("name", name), group, 0, checked_timeout(timeout))
 
     def semaphore(self, name: str, k: int, *, timeout: float | None = None) -> L:
         """At most k tasks at a time. All members must give the same k."""
-        if k < 1:
-            raise ConfigError(f"semaphore {name!r} would admit {k} at a time: k must be at least 1")
-        return self._lock(SEMAPHORE, name, "", k, timeout)
+        k = checked("k", k, Count)
+        return self._lock(SEMAPHORE, checked_text("name", name), "", k, checked_timeout(timeout))
 
     def try_mutex(self, name: str, *, timeout: float = 0.0) -> T:
         """As `mutex`, but return None if the lock cannot be acquired within `timeout`. With 0 no other member is asked:
@@ -156,14 +157,18 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
     def __init__(
         self, name: str, config: ClusterConfig, metrics_port: int = 0, listener: socket.socket | None = None
     ) -> None:
+        if not isinstance(config, ClusterConfig):
+            raise wrong("config", config, "a ClusterConfig; a file is read by join(..., config=...)")
         config.index(name)
         self.name = name
         self.config = config
-        self._metrics_port = metrics_port
+        self._metrics_port: int = checked("metrics_port", metrics_port, Port)
+        if self._metrics_port:
+            check_metrics()
         self._listener = listener
         self._started: Host | None = None
         self._doors: dict[str, Door] = {}  # by name
-        self._stop_metrics: Any = None
+        self._metrics: MetricsServer | None = None
 
     @property
     def _host(self) -> Host:
@@ -182,21 +187,31 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         """Begin to listen and to call the others; returns immediately. Locks wait until all members are there."""
         if self._forked is not None:
             raise self._forked
-        host = Host(self.name, self.config)
-        await host.start(self._listener)
-        self._started = host
         if self._metrics_port:
-            self._stop_metrics = serve_metrics(host, self._metrics_port)
+            self._metrics = MetricsServer(self._metrics_port)  # before the others hear of this member
+        try:
+            host = Host(self.name, self.config)
+            await host.start(self._listener)
+        except BaseException:
+            self._stop_metrics()
+            raise
+        self._started = host
+        if self._metrics is not None:
+            self._metrics.show(host)
         return self
 
     async def close(self) -> None:
         """Leave the cluster. What this process holds is released."""
         if self._forked is not None:
             return  # it is for the parent to leave
-        if self._stop_metrics is not None:
-            self._stop_metrics()
+        self._stop_metrics()
         if self._started is not None:
             await self._started.close()
+
+    def _stop_metrics(self) -> None:
+        metrics, self._metrics = self._metrics, None
+        if metrics is not None:
+            metrics.stop()
 
     async def __aenter__(self) -> Cluster:
         return await self.start()
@@ -208,11 +223,12 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
 
     async def ready(self, timeout: float | None = None) -> None:
         """Wait until all members have come together; raise `ClusterDegraded` if that takes too long."""
+        limit = self.config.timing.gather if timeout is None else checked_timeout(timeout)
         membership = self._host.membership
         if membership.ended:
             raise not_open(membership)
         try:
-            await asyncio.wait_for(membership.opened.wait(), self.config.timing.gather if timeout is None else timeout)
+            await asyncio.wait_for(membership.opened.wait(), limit)
         except TimeoutError:
             raise not_open(membership) from None
 
@@ -222,6 +238,9 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         Every member must name it, as soon as it has joined, with an object of the same class in the same state. Its
         replica begins as a copy of that. Naming it again gives the same replica. `timeout` is for entering.
         """
+        if isinstance(machine, type) or not callable(getattr(machine, "apply", None)):
+            raise wrong("machine", machine, "an object with a method apply(operation)")
+        name, timeout = checked_text("name", name), checked_timeout(timeout)
         return Guarded(self._host.locks.guard(guarded_key(name), name, machine), timeout)
 
     def status(self) -> dict[str, Any]:

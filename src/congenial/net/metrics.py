@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from congenial.kernel.errors import ConfigError
@@ -11,29 +11,29 @@ from congenial.net.entrance import BUCKETS
 from congenial.net.host import Host
 
 
-def serve_metrics(host: Host, port: int) -> Callable[[], None]:
-    """Serve the metrics on a port of this machine. Returns a function that stops that."""
+def check_metrics() -> None:
+    """Refuse to promise metrics without the package that serves them."""
     try:
-        from prometheus_client import CollectorRegistry, start_http_server
+        import prometheus_client  # noqa: F401
     except ImportError:
         raise ConfigError("metrics need the package prometheus-client: pip install 'congenial[net]'") from None
-    registry = CollectorRegistry()
-    registry.register(HostMetrics(host))
-    try:
-        server, thread = start_http_server(port, addr="127.0.0.1", registry=registry)
-    except OSError as error:
-        raise ConfigError(f"cannot serve metrics on port {port}: {error.strerror}") from error
-
-    return MetricsServer(server, thread).stop
 
 
 class MetricsServer:
-    """Serves the metrics, in a thread of its own."""
+    """Serves the metrics on a port of this machine, in a thread of its own. It has none until it is shown a host."""
 
-    def __init__(self, server: Any, thread: Any) -> None:
-        self.server = server
-        self.thread = thread
+    def __init__(self, port: int) -> None:
+        from prometheus_client import CollectorRegistry, start_http_server
+
+        self.registry = CollectorRegistry()
+        try:
+            self.server, self.thread = start_http_server(port, addr="127.0.0.1", registry=self.registry)
+        except OSError as error:
+            raise ConfigError(f"cannot serve metrics on port {port} of this machine: {error.strerror}") from error
         forks.watch(self)
+
+    def show(self, host: Host) -> None:
+        self.registry.register(HostMetrics(host))
 
     def stop(self) -> None:
         forks.unwatch(self)
