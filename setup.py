@@ -27,6 +27,8 @@ from setuptools.command.build_ext import build_ext
 PACKAGE = Path("src/congenial")
 COMPILED = ("kernel", "problems", "parts", "algorithms", "transform", "systems", "sim", "checker")
 INTERPRETED = (  # run once per run, not per event
+    "sim/arrivals.py",
+    "sim/faults.py",
     "sim/scenario.py",
     "sim/result.py",
     "sim/simulate.py",

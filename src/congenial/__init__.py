@@ -56,12 +56,12 @@ if TYPE_CHECKING:
     from congenial.net.guarded import Guarded, Section
     from congenial.net.held import Held
     from congenial.net.locks import Cluster, Lock, join
+    from congenial.sim.arrivals import Arrival
     from congenial.sim.chance import Constant, Distribution, Exponential, LogNormal, Measured, Uniform
     from congenial.sim.faults import MessageFault, Outage, Partition, RandomOutages, RandomPartitions
     from congenial.sim.result import Result
     from congenial.sim.scenario import Scenario
     from congenial.sim.simulate import simulate
-    from congenial.sim.workload import Arrival
 
 __version__ = "0.1.0.dev0"
 
@@ -145,7 +145,7 @@ __all__ = [
 
 
 LAZY = {
-    "Arrival": "congenial.sim.workload",
+    "Arrival": "congenial.sim.arrivals",
     "BlockingCluster": "congenial.net.blocking",
     "BlockingGuarded": "congenial.net.blocking",
     "BlockingHeld": "congenial.net.blocking",

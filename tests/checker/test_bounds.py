@@ -43,15 +43,16 @@ def test_bounds_and_keywords_come_to_the_same() -> None:
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ({"requests": 0}, "requests must be a whole number, at least 1, not 0"),
+        ({"requests": 0}, "requests must be at least 1, not 0"),
         ({"groups": 0}, "groups must be"),
-        ({"crashes": -1}, "crashes must be"),
-        ({"losses": "1"}, "losses must be a whole number, at least 0, not '1'"),
+        ({"crashes": -1}, "crashes must not be negative, and is -1"),
+        ({"losses": "1"}, "losses must be a whole number, not '1'"),
         ({"order": "lifo"}, "order must be any or fifo, not 'lifo'"),
         ({"timers": "never"}, "timers must be free"),
         ({"wants": "0;x"}, "wants '0;x' is not like"),
         ({"wants": "0"}, "each of the 2 processes"),
-        ({"wants": "0;-1"}, "should name groups"),
+        ({"wants": "0;-1"}, "should name groups that there are"),
+        ({"wants": "0;2", "groups": 2}, "should name groups that there are: 0..1, since groups is 2"),
         ({"wants": [[(0,)], []]}, "each of the 2 processes"),
         ({"operations": 1}, "operations are for weak exclusion"),
         ({"limit": 0}, "limit must be"),
@@ -65,13 +66,13 @@ def test_what_cannot_be_is_refused_by_name(given: dict[str, Any], reason: str) -
 
 
 def test_an_unknown_keyword_is_refused() -> None:
-    with pytest.raises(TypeError, match="looses"):
+    with pytest.raises(ConfigError, match="there is no parameter 'looses'"):
         check("suzuki-kasami", nodes=2, looses=1)  # type: ignore[call-arg]
 
 
 def test_wants_as_a_string_and_as_values() -> None:
     asked: Any = [[(0,)], [(1,), (0, 2)]]
-    assert menus("0;1,2|0", 2, 1) == menus(asked, 2, 1) == asked
+    assert menus("0;1,2|0", 2, None) == menus(asked, 2, 3) == asked
     assert menus("", 2, 3) == [[(0,), (1,), (2,)]] * 2
 
 

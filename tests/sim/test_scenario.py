@@ -147,7 +147,7 @@ class TestRefused:
         [
             ({"nodes": 0}, "nodes must be at least 1, not 0"),
             ({"nodes": 2.5}, "nodes must be a whole number, not 2.5"),
-            ({"nodes": 1 << 20}, "nodes must be below 1048576, not 1048576"),
+            ({"nodes": 1 << 20}, "nodes must be at most 1048575, not 1048576"),
             ({"groups": 0}, "groups must be at least 1, not 0"),
             ({"requests": -1}, "requests must be at least 1, not -1"),
             ({"bandwidth": -1.0}, "bandwidth must not be negative, and is -1"),
@@ -173,7 +173,7 @@ class TestRefused:
             ({"delay": "uniform:5,1"}, "delay 'uniform:5,1': uniform: the lower bound 5 exceeds the upper one, 1"),
             ({"think": "often"}, "think 'often' is none of"),
             ({"load": "heavy"}, "unknown load 'heavy'"),
-            ({"load": [Arrival(1, 99)]}, r"load: process 99 at time 1 is outside 0\.\.9"),
+            ({"load": [Arrival(1, 99)]}, r"load: 99 is not a process \(0\.\.9\)"),
             ({"operations": 1}, "operations are for weak exclusion, and maekawa is not weak"),
             ({"seed": 1 << 63}, "seed must fit into 64 bits"),
             ({"repeat": 0}, "repeat must be at least 1, not 0"),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypedDict
+from typing import Any, TypedDict
 
+from congenial.checker.events import MOST_FAULTS
 from congenial.checker.rules import Rules
 from congenial.kernel.errors import ConfigError
+from congenial.kernel.inputs import MOST_GROUPS, flag, shown, text, whole
 from congenial.kernel.problem import Groups
 from congenial.systems.system import System
 
@@ -24,7 +26,7 @@ class BoundsFields(TypedDict, total=False):
     """The fields of `Bounds`, for functions that take them as keywords."""
 
     requests: int
-    groups: int
+    groups: int | None
     wants: Wants
     order: str
     crashes: int
@@ -36,26 +38,30 @@ class BoundsFields(TypedDict, total=False):
     operations: int
 
 
+NAMES = tuple(BoundsFields.__annotations__)
+
+
 @dataclass(frozen=True)
 class Bounds:
     """What may happen in the runs that `check` and `fuzz` look at.
 
-    Each process makes `requests` requests, for any of the `groups`, or for what `wants` says. Channels keep the order
-    of messages (`order="fifo"`) or not (`"any"`); if it is empty, as the algorithm needs it. There may be so many
-    `crashes`, `losses` and `duplicates` of messages, and false `suspicions` of the failure detector. `timers` run out
-    at any time (`"free"`), when no message is under way (`"quiet"`) or when nothing else can happen (`"patient"`); if
-    it is empty, as the algorithm needs it. With `recovery` a crashed process recovers in the end. Under weak exclusion
-    a process may issue `operations` operations in each stay.
+    Each process makes `requests` requests, for any of the `groups`, or for what `wants` says. If `groups` is None,
+    there are those that `wants` names, or else one. Channels keep the order of messages (`order="fifo"`) or not
+    (`"any"`); if it is empty, as the algorithm needs it. There may be so many `crashes`, `losses` and `duplicates` of
+    messages, and false `suspicions` of the failure detector. `timers` run out at any time (`"free"`), when no message
+    is under way (`"quiet"`) or when nothing else can happen (`"patient"`); if it is empty, as the algorithm needs it.
+    With `recovery` a crashed process recovers in the end. Under weak exclusion a process may issue `operations`
+    operations in each stay.
 
     >>> Bounds(requests=1, crashes=1).order
     ''
     >>> Bounds(losses=-1)
     Traceback (most recent call last):
-    congenial.kernel.errors.ConfigError: losses must be a whole number, at least 0, not -1
+    congenial.kernel.errors.ConfigError: losses must not be negative, and is -1
     """
 
     requests: int = 2
-    groups: int = 1
+    groups: int | None = None
     wants: Wants = ""
     order: str = ""
     crashes: int = 0
@@ -67,19 +73,19 @@ class Bounds:
     operations: int = 0
 
     def __post_init__(self) -> None:
-        at_least(1, self.requests, "requests")
-        at_least(1, self.groups, "groups")
-        at_least(0, self.crashes, "crashes")
-        at_least(0, self.losses, "losses")
-        at_least(0, self.duplicates, "duplicates")
-        at_least(0, self.suspicions, "suspicions")
-        at_least(0, self.operations, "operations")
-        if self.order not in ORDERS:
-            raise ConfigError(f"order must be any or fifo, not {self.order!r}")
-        if self.timers not in TIMERS:
+        whole(self.requests, "requests", 1)
+        if self.groups is not None:
+            whole(self.groups, "groups", 1, MOST_GROUPS)
+        for name in ("crashes", "losses", "duplicates", "suspicions"):
+            whole(getattr(self, name), name, 0, MOST_FAULTS)
+        whole(self.operations, "operations", 0)
+        flag(self.recovery, "recovery")
+        if text(self.order, "order") not in ORDERS:
+            raise ConfigError(f"order must be any or fifo, not {shown(self.order)}")
+        if text(self.timers, "timers") not in TIMERS:
             raise ConfigError(
                 "timers must be free (any time), quiet (when no message is under way) or patient (when nothing else "
-                f"can happen), not {self.timers!r}"
+                f"can happen), not {shown(self.timers)}"
             )
 
     def rules(self, system: System) -> Rules:
@@ -102,32 +108,47 @@ class Bounds:
 
 def bounds_from(bounds: Bounds | None, fields: BoundsFields, default: Bounds) -> Bounds:
     """The bounds given as a whole, if any, with those given one by one in their place."""
+    if bounds is not None and not isinstance(bounds, Bounds):
+        raise ConfigError(f"bounds must be a Bounds, not {shown(bounds)}")
+    for name in fields:
+        if name not in NAMES:
+            raise ConfigError(f"there is no parameter {name!r}; the bounds are: {', '.join(NAMES)}")
     return replace(default if bounds is None else bounds, **fields)
 
 
-def at_least(least: int, value: int, name: str) -> int:
-    if not isinstance(value, int) or value < least:
-        raise ConfigError(f"{name} must be a whole number, at least {least}, not {value!r}")
-    return value
-
-
-def menus(wants: Wants, nodes: int, groups: int) -> list[list[Groups]]:
+def menus(wants: Wants, nodes: int, groups: int | None) -> list[list[Groups]]:
     """The requests that each process may make; if `wants` is empty, for any one of the groups."""
     if not wants:
-        return [[(group,) for group in range(groups)]] * nodes
-    found = parse_wants(wants) if isinstance(wants, str) else [[tuple(ask) for ask in menu] for menu in wants]
+        return [[(group,) for group in range(groups or 1)]] * nodes
+    found = parse_wants(wants) if isinstance(wants, str) else _as_menus(wants)
     if len(found) != nodes or not all(found):
-        raise ConfigError(f"wants {wants!r} should say for each of the {nodes} processes what it may ask for")
-    if any(not ask or min(ask) < 0 for menu in found for ask in menu):
-        raise ConfigError(f"wants {wants!r} should name groups: 0, 1, ...")
+        raise ConfigError(f"wants {shown(wants)} should say for each of the {nodes} processes what it may ask for")
+    for menu in found:
+        for ask in menu:
+            for group in ask or (-1,):
+                if not 0 <= group < (groups or MOST_GROUPS):
+                    there = f": 0..{groups - 1}, since groups is {groups}" if groups else ": 0, 1, ..."
+                    raise ConfigError(f"wants {shown(wants)} should name groups that there are{there}")
     return found
 
 
-def parse_wants(text: str) -> list[list[Groups]]:
+def _as_menus(wants: Any) -> list[list[Groups]]:
+    try:
+        found = [[tuple(ask) for ask in menu] for menu in wants]
+    except TypeError:
+        found = [[("",)]]
+    for menu in found:
+        for ask in menu:
+            if not all([isinstance(group, int) and not isinstance(group, bool) for group in ask]):
+                raise ConfigError(f"wants must be a text, or for each process a list of requests, not {shown(wants)}")
+    return found
+
+
+def parse_wants(words: str) -> list[list[Groups]]:
     try:
         return [
             [tuple(sorted({int(group) for group in ask.split("|")})) for ask in process.split(",")]
-            for process in text.split(";")
+            for process in words.split(";")
         ]
     except ValueError:
-        raise ConfigError(f"wants {text!r} is not like '0;1;0,1': groups by process, separated by ';'") from None
+        raise ConfigError(f"wants {shown(words)} is not like '0;1;0,1': groups by process, separated by ';'") from None

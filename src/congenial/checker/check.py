@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Unpack
 
-from congenial.checker.bounds import Bounds, BoundsFields, at_least, bounds_from
+from congenial.checker.bounds import Bounds, BoundsFields, bounds_from
 from congenial.checker.check_run import CheckRun, Progress
 from congenial.checker.result import CheckResult
 from congenial.checker.tasks import check_tasks
+from congenial.checker.world import MOST_PROCESSES
+from congenial.kernel.inputs import MOST_JOBS, callback, flag, whole
 from congenial.kernel.node import Node
 from congenial.systems.catalogue import find_algorithm
 from congenial.systems.system import System
@@ -44,9 +46,15 @@ def check(
     >>> check("suzuki-kasami", nodes=2, bounds=Bounds(requests=1, losses=1)).deadlocks
     1
     """
-    system = System(find_algorithm(algorithm), nodes, options)
-    rules = bounds_from(bounds, fields, Bounds()).rules(system)
-    at_least(1, limit, "limit")
-    if at_least(1, jobs, "jobs") > 1:
+    wanted = bounds_from(bounds, fields, Bounds())
+    if reduce is not None:
+        flag(reduce, "reduce")
+    flag(symmetry, "symmetry")
+    whole(limit, "limit", 1)
+    whole(jobs, "jobs", 1, MOST_JOBS)
+    callback(progress, "progress")
+    system = System(find_algorithm(algorithm), whole(nodes, "nodes", 1, MOST_PROCESSES), options)
+    rules = wanted.rules(system)
+    if jobs > 1:
         return check_tasks(system, rules, reduce, symmetry, limit, jobs, progress)
     return CheckRun(system, rules, reduce, symmetry, limit, progress).result()

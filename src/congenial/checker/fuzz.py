@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from time import time
 from typing import Unpack
 
-from congenial.checker.bounds import Bounds, BoundsFields, at_least, bounds_from
+from congenial.checker.bounds import Bounds, BoundsFields, bounds_from
 from congenial.checker.counterexample import Counterexample
 from congenial.checker.faults import STARVATION
 from congenial.checker.replay import play
@@ -17,6 +17,8 @@ from congenial.checker.shorten import shorten
 from congenial.checker.stepper import Stepper
 from congenial.checker.walk import Walk
 from congenial.checker.workers import results
+from congenial.kernel import inputs
+from congenial.kernel.inputs import MOST_JOBS, callback, whole
 from congenial.kernel.node import Node
 from congenial.systems.catalogue import find_algorithm
 from congenial.systems.streams import stream
@@ -24,6 +26,7 @@ from congenial.systems.system import System
 
 DEFAULT = Bounds(requests=3)
 STEPS_PER_REQUEST = 2000  # times n: a random run that takes longer is going nowhere
+MOST_RUNS = 100_000_000
 BATCH = 32  # runs between two reports
 TOGETHER = (6, 7)  # modulo 8, the seeds of runs that end with all inside together
 SHORTENED = 3000  # runs longer than that are shown as they are
@@ -90,10 +93,13 @@ def fuzz(
     >>> fuzz("suzuki-kasami", nodes=4, runs=20, order="any").ok
     True
     """
+    wanted = bounds_from(bounds, fields, DEFAULT)
+    whole(runs, "runs", 1, MOST_RUNS)
+    whole(jobs, "jobs", 1, MOST_JOBS)
+    inputs.seed(seed, runs)
+    callback(progress, "progress")
     system = System(find_algorithm(algorithm), nodes, options)
-    rules = bounds_from(bounds, fields, DEFAULT).rules(system)
-    at_least(1, runs, "runs")
-    at_least(1, jobs, "jobs")
+    rules = wanted.rules(system)
     start = time()
     batches = [Batch(system, rules, seed + first, min(BATCH, runs - first)) for first in range(0, runs, BATCH)]
     steps = entries = done = 0

@@ -13,6 +13,7 @@ from pathlib import Path
 from congenial.checker.faults import CONCURRENT_ENTRY, DEADLOCK, ILLEGAL, SAFETY, deadlock_text, kept_out_text
 from congenial.checker.stepper import Action, Stepper
 from congenial.kernel.errors import ConfigError, ContractError, IllegalStep, SafetyViolation
+from congenial.kernel.inputs import whole
 from congenial.kernel.trace import (
     BEGIN,
     CRASH,
@@ -22,6 +23,7 @@ from congenial.kernel.trace import (
     ISSUE,
     RECOVER,
     REQUEST,
+    SEND,
     SUSPECT,
     TIMER,
     TRUST,
@@ -29,7 +31,7 @@ from congenial.kernel.trace import (
 )
 from congenial.systems.catalogue import find_algorithm
 from congenial.systems.system import System
-from congenial.trace_files import read_trace
+from congenial.trace_files import as_path, read_trace
 
 STEPS = (REQUEST, EXIT, ISSUE, DELIVER, DROP, TIMER, CRASH, RECOVER, SUSPECT, TRUST)
 
@@ -89,19 +91,43 @@ def replay(path: str | Path) -> Replay:
     if not events or events[0].event != BEGIN or not events[0].fields:
         raise ConfigError(f"{path} does not begin with the system it is about, so it cannot be run again")
     about = events[0].fields
-    try:
-        algorithm, nodes, options = str(about["algorithm"]), int(str(about["nodes"])), about.get("options", {})
-        assert isinstance(options, dict)
-    except (KeyError, ValueError, AssertionError):
-        raise ConfigError(f"{path}: the first line should name algorithm, nodes and options") from None
+    algorithm, nodes, options = about.get("algorithm"), about.get("nodes"), about.get("options", {})
+    fifo = about.get("fifo", False)
+    if not isinstance(algorithm, str) or not isinstance(options, dict) or not isinstance(fifo, bool):
+        raise ConfigError(f"{path}: the first line should name algorithm, nodes, options and fifo")
+    _check_processes(path, events, whole(nodes, f"{path}: nodes", 1))
     if not algorithm.startswith("/") and ".py:" in algorithm and not Path(algorithm.rpartition(":")[0]).is_file():
         beside = Path(path).parent / algorithm
         algorithm = str(beside) if Path(str(beside).rpartition(":")[0]).is_file() else algorithm
-    system = System(find_algorithm(algorithm), nodes, {str(name): str(value) for name, value in options.items()})
+    system = System(find_algorithm(algorithm), nodes, options)
     try:
-        return play(system, bool(about.get("fifo", False)), actions_in(events))
+        again = play(system, fifo, actions_in(events))
     except ContractError as error:
         raise ConfigError(f"{path} does not fit {system.name}: {error}") from error
+    _check_sendings(path, system, events, again)
+    return again
+
+
+def _check_processes(path: str | Path, events: list[Event], nodes: int) -> None:
+    for line, event in enumerate(events[1:], 2):
+        for process in (event.node, event.peer):
+            if not -1 <= process < nodes or (process < 0 and event.event in STEPS and process == event.node):
+                raise ConfigError(
+                    f"{path}, line {line}: there is no process {process} among the {nodes} of its first line"
+                )
+
+
+def _check_sendings(path: str | Path, system: System, events: list[Event], again: Replay) -> None:
+    """What was sent in the trace must be sent again; otherwise it is a run of something else."""
+    told = [event for event in events if event.event == SEND]
+    now = [event for event in again.events if event.event == SEND]
+    for before, after in zip(told, now, strict=False):
+        same = before.node == after.node and before.peer == after.peer and before.message == after.message
+        if not same:
+            raise ConfigError(
+                f"{path} does not fit {system.name}: in it process {before.node} sends {before.message}, but now "
+                f"process {after.node} sends {after.message}"
+            )
 
 
 def play(system: System, fifo: bool, actions: list[Action], finish: str = "") -> Replay:
@@ -175,8 +201,8 @@ def write_trace(
     """Write a trace that `replay` understands."""
     about = {"algorithm": algorithm, "nodes": nodes, "options": options, "fifo": fifo}
     lines = [Event(0.0, BEGIN, -1, fields=dict(about)), *events]
+    text = "".join([json.dumps(event.as_dict()) + "\n" for event in lines])
     try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.writelines(json.dumps(event.as_dict()) + "\n" for event in lines)
+        as_path(path, "path").write_text(text, encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"cannot write the trace to {path}: {error.strerror}") from error

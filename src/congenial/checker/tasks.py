@@ -74,12 +74,15 @@ def check_tasks(
 
 def split(rules: Rules, n: int) -> list[Rules]:
     """The rules of each task: what is asked for, request by request, and which process the one fault strikes."""
-    sequences = [list(product(menu, repeat=rules.requests)) for menu in rules.menus_for(n)]
     count = 1
-    for choices in sequences:
-        count *= len(choices)
+    for menu in rules.menus_for(n):
+        for _ in range(rules.requests if len(menu) > 1 else 0):
+            count *= len(menu)
+            if count > MOST_TASKS:
+                break
     parts = [rules]
     if 1 < count <= MOST_TASKS:
+        sequences = [list(product(menu, repeat=rules.requests)) for menu in rules.menus_for(n)]
         parts = [
             replace(rules, menus=[list(wants) for wants in combination], in_turn=True)
             for combination in product(*sequences)

@@ -38,7 +38,7 @@ from congenial.checker.events import (
 from congenial.checker.process_state import ProcessState, Step
 from congenial.checker.rules import Rules
 from congenial.kernel.effects import EVERYONE, Answer, Effect, Eject, Enter, Execute, Send
-from congenial.kernel.errors import ConfigError, IllegalStep, SafetyViolation
+from congenial.kernel.errors import ConfigError, ContractError, IllegalStep, SafetyViolation
 from congenial.kernel.judge import Ledger, fence_fault, request_fault
 from congenial.kernel.message import Message
 from congenial.kernel.node import IDLE, INSIDE, Node
@@ -241,9 +241,13 @@ class World:
             step.error = str(illegal)
             step.is_illegal = True
             return step
-        self._note(step, owner, wants, state.pending or kind == ISSUE, process.issued, effects)
-        if not step.error:
-            step.after = self.intern_state(owner, self._state_after(state, kind, step, process))
+        try:
+            self._note(step, owner, wants, state.pending or kind == ISSUE, process.issued, effects)
+            if not step.error:
+                step.after = self.intern_state(owner, self._state_after(state, kind, step, process))
+        except (ContractError, TypeError) as unfit:  # state that is no plain data, or a message with a list in a field
+            step.error = f"process {owner}: {unfit}"
+            step.is_illegal = True
         return step
 
     def _process(self, owner: int, state: ProcessState) -> Process:

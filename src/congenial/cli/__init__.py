@@ -10,6 +10,7 @@ violation, a deadlock, a node that raises, Ctrl-C), 2 if it could not be run as 
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -50,6 +51,9 @@ def make_app() -> typer.Typer:
 def main(arguments: Sequence[str] | None = None) -> None:
     """The entry point: run the command and exit, with one clear line if something is wrong."""
     words = sys.argv[1:] if arguments is None else [*arguments]
+    for stream in (sys.stdout, sys.stderr):  # a terminal that cannot show a character shows another
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = make_app()(args=words or ["--help"], prog_name="congenial", standalone_mode=False)
         sys.stdout.flush()
@@ -59,6 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _exit(REFUSED, str(error))
     except CongenialError as error:
         _exit(FAILED, str(error))
+    except MemoryError:
+        _exit(FAILED, "there is not enough memory for this: ask for fewer nodes, requests or states")
     except (KeyboardInterrupt, typer.Abort):
         _exit(FAILED, "interrupted")
     except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough

@@ -8,13 +8,17 @@ from typing import Annotated, Any
 import typer
 
 from congenial.cli.options import with_options
+from congenial.kernel.errors import ConfigError
 
 BOUNDS = "What may happen"
 
 
 def bounds(
     requests: Annotated[int, typer.Option(help="How often each process may ask.", rich_help_panel=BOUNDS)] = 2,
-    groups: Annotated[int, typer.Option(help="How many groups there are to ask for.", rich_help_panel=BOUNDS)] = 1,
+    groups: Annotated[
+        int | None,
+        typer.Option(help="How many groups there are; if not given, those of --wants, or one.", rich_help_panel=BOUNDS),
+    ] = None,
     wants: Annotated[
         str,
         typer.Option(
@@ -66,6 +70,12 @@ def bounds(
         "duplicates": duplicates, "suspicions": suspicions, "timers": timers, "recovery": recovery,
         "operations": operations,
     }  # fmt: skip
+
+
+def check_effects(given: dict[str, Any]) -> None:
+    """Refuse options that would change nothing."""
+    if not given["recovery"] and not given["crashes"]:
+        raise ConfigError("--no-recovery has no effect without --crashes")
 
 
 def with_bounds(requests: int) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from congenial.cli.bounds import with_bounds
+from congenial.cli.bounds import check_effects, with_bounds
 from congenial.cli.options import Algorithm, Json, algorithm_options
-from congenial.cli.runs import Nodes, Set, SvgTo, TraceTo, show_counterexample
+from congenial.cli.runs import Nodes, Set, SvgTo, TraceTo, check_outputs, show_counterexample
 
 EXAMPLES = """
 congenial check ricart-agrawala --nodes 3 --requests 2
@@ -51,6 +51,8 @@ def command(
     from congenial.cli.output import notice_if_interpreted, print_json, progress_bar, show, table
 
     settings = algorithm_options(options)
+    check_effects(given)
+    check_outputs(trace, svg)
     with progress_bar(f"{algorithm}: states", None) as progress:
         result = check(
             algorithm,

@@ -15,6 +15,7 @@ from congenial.cli.options import (
     Precision,
     Repeat,
     Seed,
+    check_effects,
     complete_algorithm,
     with_parameters,
 )
@@ -43,9 +44,11 @@ def command(
     With equal seeds all algorithms get the same thinking and holding times. An option such as --quorums goes to
     the algorithms that have it.
     """
-    from congenial.cli.output import notice_if_interpreted, print_json, show, status_bar
+    from congenial.cli.output import notice_if_interpreted, one_form, print_json, show, status_bar
     from congenial.lab.api import compare
 
+    one_form(json, markdown)
+    check_effects(given)
     with status_bar("compare", "entries") as progress:
         comparison = compare(
             algorithms, seed=seed, repeat=repeat, precision=precision, jobs=jobs, progress=progress, **given

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from congenial.cli.bounds import with_bounds
+from congenial.cli.bounds import check_effects, with_bounds
 from congenial.cli.options import Algorithm, Json, Seed, algorithm_options
-from congenial.cli.runs import Nodes, Set, SvgTo, TraceTo, show_counterexample
+from congenial.cli.runs import Nodes, Set, SvgTo, TraceTo, check_outputs, show_counterexample
 
 EXAMPLES = """
 congenial fuzz raymond-tree --nodes 8 --runs 10000
@@ -38,6 +38,8 @@ def command(
     from congenial.cli.output import notice_if_interpreted, print_json, progress_bar
 
     settings = algorithm_options(options)
+    check_effects(given)
+    check_outputs(trace, svg)
     with progress_bar(f"{algorithm}: runs", runs) as progress:
         result = fuzz(
             algorithm, nodes=nodes, runs=runs, seed=seed, jobs=jobs, options=settings, progress=progress, **given

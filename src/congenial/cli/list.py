@@ -20,9 +20,10 @@ def command(json: Json = False, markdown: Markdown = False) -> None:
     member, D the diameter of the tree, E the number of links in the network, L of requests in a round. The table below
     the first lists what can be made of every algorithm: NAME+restart is suzuki-kasami+restart, token-gme+restart, ...
     """
-    from congenial.cli.output import print_json, show, table
+    from congenial.cli.output import one_form, print_json, show, table
     from congenial.systems.catalogue import ALGORITHMS, TRANSFORM_SPECS
 
+    one_form(json, markdown)
     if json:
         print_json([row(algorithm.spec) for algorithm in ALGORITHMS.values()])
         return

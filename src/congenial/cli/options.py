@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from congenial.kernel.errors import ConfigError
+from congenial.kernel.inputs import shown
 
 ALGORITHM, LOAD, NETWORK, FAULTS, RUNS = "Algorithm", "Load", "Network", "Faults", "Runs"
 
@@ -158,7 +159,37 @@ def parameters(
     for name in ("quorums", "tree", "settings"):
         del given[name]
     shorthands = {name: value for name, value in (("quorums", quorums), ("tree", tree)) if value}
-    return {**given, "options": {**shorthands, **algorithm_options(settings)}}
+    options = algorithm_options(settings)
+    for name in shorthands:
+        if name in options:
+            raise ConfigError(f"--{name} and --set {name}=... are the same: give one of them")
+    return {**given, "options": {**shorthands, **options}}
+
+
+UNUSED = {
+    "burst": ("requests", "think"),
+    "single": ("requests", "think"),
+    "turns": ("think",),
+    ".csv": ("requests", "think", "groups", "skew"),
+}
+"""The options that a load makes no use of."""
+
+
+def check_effects(given: Parameters) -> None:
+    """Refuse options that would change nothing, since whoever gives them expects something else."""
+    from congenial.sim.workload import parse_skew
+
+    usual = parameters()
+    load = given["load"]
+    for name in UNUSED.get(".csv" if load.endswith(".csv") else load, ()):
+        if given[name] != usual[name]:
+            raise ConfigError(f"--{name} has no effect with --load {load}: leave it out")
+    if given["skew"] and parse_skew(given["skew"]) and given["groups"] == 1:
+        raise ConfigError("--skew has no effect with one group: give --groups as well")
+    if given["detection"] is not None and not given["crash"]:
+        raise ConfigError("--detection has no effect without --crash")
+    if given["reorder"] and given["fifo"] is False:
+        raise ConfigError("--reorder has no effect with --unordered: only channels that keep the order can break it")
 
 
 def algorithm_options(settings: list[str] | None) -> dict[str, str]:
@@ -167,7 +198,9 @@ def algorithm_options(settings: list[str] | None) -> dict[str, str]:
     for setting in settings or ():
         name, equals, value = setting.partition("=")
         if not equals or not name:
-            raise ConfigError(f"--set {setting!r} is not like name=value")
+            raise ConfigError(f"--set {shown(setting)} is not like name=value")
+        if name.strip() in options:
+            raise ConfigError(f"--set gives {shown(name.strip())} twice")
         options[name.strip()] = value.strip()
     return options
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from congenial.kernel.errors import ConfigError
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -30,6 +32,12 @@ def show(item: Table | str) -> None:
 
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDE
     print(item if isinstance(item, str) else as_text(item, width))
+
+
+def one_form(json: bool, markdown: bool) -> None:
+    """Refuse two forms of output at once."""
+    if json and markdown:
+        raise ConfigError("--json and --markdown are two forms of the same: choose one")
 
 
 def print_json(data: object) -> None:

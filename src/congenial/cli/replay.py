@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from congenial.cli.options import Json
-from congenial.cli.runs import SvgTo, show_events, write_svg
+from congenial.cli.runs import SvgTo, check_outputs, show_events, write_svg
 
 EXAMPLES = """
 congenial replay broken.ndjson
@@ -27,6 +27,7 @@ def command(
     from congenial.checker.replay import replay
     from congenial.cli.output import print_json
 
+    check_outputs("", svg, file)
     again = replay(file)
     if svg:
         write_svg(svg, again.events, again.nodes, again.text)

@@ -18,6 +18,22 @@ Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", he
 Nodes = Annotated[int, typer.Option(help="How many processes.")]
 
 
+def check_outputs(trace: str, svg: str, source: str = "") -> None:
+    """Refuse files that cannot be written, before the work begins. `source` is what will be read."""
+    import os
+
+    from congenial.kernel.errors import ConfigError
+    from congenial.trace_files import check_writable
+
+    named = [os.path.abspath(path) for path in (trace, svg, source) if path]
+    if len(set(named)) < len(named):
+        raise ConfigError(f"{svg} is named twice: one file would replace the other")
+    if trace:
+        check_writable(trace, "trace")
+    if svg:
+        check_writable(svg, "picture")
+
+
 def show_counterexample(
     found: Counterexample | None,
     algorithm: str,

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from congenial.cli.options import Algorithm, Json, Parameters, Precision, Repeat, Seed, parameters, with_parameters
+from congenial.cli.options import (
+    Algorithm,
+    Json,
+    Parameters,
+    Precision,
+    Repeat,
+    Seed,
+    check_effects,
+    parameters,
+    with_parameters,
+)
 from congenial.kernel.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -46,7 +56,7 @@ def command(
     """
     from congenial.cli.output import notice_if_interpreted, print_json, progress_bar
     from congenial.sim.scenario import Scenario
-    from congenial.sim.simulate import run
+    from congenial.sim.simulate import check_runs, run
 
     scenario = Scenario(algorithm, **given)
     if hops:
@@ -54,9 +64,13 @@ def command(
             raise ConfigError(
                 "--hops has its own load and network: it takes --nodes, --groups and options of the algorithm only"
             )
+        if trace or (seed, repeat, precision) != (1, 1, 0.0):
+            raise ConfigError("--hops has its own runs: it takes no --trace, --seed, --repeat or --precision")
         show_hops(scenario, json)
         return
-    total = None if precision > 0 else scenario.workload().total() * max(repeat, 1)
+    check_effects(given)
+    check_runs(seed, repeat, precision)
+    total = None if precision > 0 else scenario.workload().total() * repeat
     with progress_bar(algorithm, total) as progress:
         result = run(scenario, seed, repeat, precision, trace, progress)
     if json:

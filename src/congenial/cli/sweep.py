@@ -12,6 +12,7 @@ import typer
 
 from congenial.cli.options import NAMED, Json, Markdown, complete_algorithm
 from congenial.kernel.errors import ConfigError
+from congenial.kernel.inputs import shown
 
 if TYPE_CHECKING:
     from congenial.lab.replication import Value
@@ -62,9 +63,10 @@ def command(
     repeat it. Run an interrupted sweep again, and it continues where it stopped. The last algorithm is the one to
     which the others are compared.
     """  # fmt: skip
-    from congenial.cli.output import notice_if_interpreted, print_json, show, status_bar
+    from congenial.cli.output import notice_if_interpreted, one_form, print_json, show, status_bar
     from congenial.lab.api import sweep
 
+    one_form(json, markdown)
     wanted = _sweep(file, algorithms, vary, fixed, metrics, precision, least, most, seed)
     folder = out or Path("runs") / wanted.name
     with resumable(folder), status_bar(wanted.name, "runs") as progress:
@@ -101,14 +103,17 @@ def _sweep(
         if algorithms or vary or fixed or metrics:
             raise ConfigError("give a sweep as a file or by --algorithm, --vary, --fixed and --metric, not both")
         return replace(Sweep.from_toml(file), **given)
-    if not algorithms or not vary:
+    if not algorithms or not vary or not all([text.split() for text in algorithms]):
         raise ConfigError("give a file, or at least one --algorithm and one --vary (congenial sweep --help)")
     varied = [parse_vary(text) for text in vary]
     if len({name for name, _ in varied}) < len(varied):
         raise ConfigError("--vary names a parameter twice; put all its values into one: nodes=5,10,20")
     name = "-".join([*[Path(text.split()[0]).name.replace(":", "-") for text in algorithms], *[v for v, _ in varied]])
     data: dict[str, Any] = {"algorithms": algorithms, "vary": dict(varied), "name": name, **given}
-    data["fixed"] = dict([parse_fixed(text) for text in fixed or ()])
+    given_fixed = [parse_fixed(text) for text in fixed or ()]
+    if len(dict(given_fixed)) < len(given_fixed):
+        raise ConfigError("--fixed names a parameter twice")
+    data["fixed"] = dict(given_fixed)
     if metrics:
         data["metrics"] = metrics
     return Sweep(**data)
@@ -120,7 +125,7 @@ def parse_vary(text: str) -> tuple[str, tuple[Value, ...]]:
 
     name, equals, values = text.partition("=")
     if not equals:
-        raise ConfigError(f"--vary {text!r} is not like nodes=5,10,20")
+        raise ConfigError(f"--vary {shown(text)} is not like nodes=5,10,20")
     parts = values.split(";" if ";" in values else ",")
     name = name.strip()
     return name, tuple([clean_value(name, part.strip()) for part in parts if part.strip()])
@@ -131,7 +136,7 @@ def parse_fixed(text: str) -> tuple[str, Value]:
 
     name, equals, value = text.partition("=")
     if not equals:
-        raise ConfigError(f"--fixed {text!r} is not like think=50")
+        raise ConfigError(f"--fixed {shown(text)} is not like think=50")
     return name.strip(), clean_value(name.strip(), value.strip())
 
 

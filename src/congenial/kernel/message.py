@@ -54,6 +54,23 @@ def _collect_messages(kinds: tuple[type, ...], found: list[type[Message]], seen:
         _collect_messages(cast("tuple[type, ...]", getattr(kind, "made_of", ())), found, seen)
 
 
+_sound: set[type] = {Message}  # message classes that were found to be as they must
+
+
+def message_fault(kind: type) -> str:
+    """What is wrong with the class of a message, or nothing. Equal messages must be equal, hashable, and stay so: many
+    processes and states of the checker share them."""
+    if kind in _sound:
+        return ""
+    if not issubclass(kind, Message):
+        return f"a {kind.__name__} is no message: messages are subclasses of Message"
+    parameters: Any = getattr(kind, "__dataclass_params__", None)
+    if parameters is None or not parameters.frozen:
+        return f"message {kind.__name__} can change: declare it with @dataclass(frozen=True)"
+    _sound.add(kind)
+    return ""
+
+
 def field_types(kind: type) -> dict[str, Any]:
     """The types of a class's fields, by name, in the order of declaration."""
     hints = get_type_hints(kind)

@@ -31,9 +31,10 @@ from congenial.kernel.effects import (
 )
 from congenial.kernel.errors import ContractError, IllegalStep, SafetyViolation
 from congenial.kernel.judge import request_fault
-from congenial.kernel.message import Message
+from congenial.kernel.message import Message, message_fault
 from congenial.kernel.node import IDLE, INSIDE, PHASES, WAITING, Node
 from congenial.kernel.out import Out, Outbox
+from congenial.kernel.places import told
 from congenial.kernel.problem import NO_GROUP, Groups, Problem
 from congenial.kernel.state import durable_state, restore_durable
 
@@ -76,7 +77,7 @@ class Process:
             event.reach(self.node, out)
         except Exception as error:
             raise IllegalStep(
-                f"process {self.node.me}: {type(error).__name__}: {error}", isinstance(error, ContractError), error
+                f"process {self.node.me}: {told(error)}", isinstance(error, ContractError), error
             ) from error
         event.note(self)
         for effect in out.effects:
@@ -107,6 +108,9 @@ class Process:
         """Keep the books of what the node did, and check that it may."""
         me = self.node.me
         if isinstance(effect, Send):
+            fault = message_fault(type(effect.msg))
+            if fault:
+                raise IllegalStep(f"process {me}: {fault}")
             if effect.dst != EVERYONE and (effect.dst < 0 or effect.dst >= self.node.n or effect.dst == me):
                 raise IllegalStep(f"process {me} sends {effect.msg!r} to {effect.dst}, which is no other process")
         elif isinstance(effect, Enter):

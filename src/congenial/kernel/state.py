@@ -55,17 +55,48 @@ def freeze(value: object) -> object:
     if kind is tuple:
         return (tuple, *[freeze(member) for member in cast("tuple[object, ...]", value)])
     if kind is set or kind is frozenset:
-        return (kind, *sorted(cast("Collection[Any]", value)))
+        return (kind, *_sorted(cast("Collection[Any]", value)))
     if kind is dict:
         table = cast("dict[Any, object]", value)
-        return (dict, *[(key, freeze(table[key])) for key in sorted(table)])
+        return (dict, *[(key, freeze(table[key])) for key in _sorted(table)])
     if isinstance(value, type) and issubclass(value, (Node, Part, Message)):
         return value  # a node may keep the class of its inner node, to make a new one
     if is_dataclass(value) or hasattr(value, "__dict__") or hasattr(kind, "__mypyc_attrs__"):
-        if callable(value):
+        if callable(value) or not _is_record(kind, value):
             raise ContractError(f"a node's state holds {value!r}; it may hold plain data only")
         return (kind, *[(name, freeze(getattr(value, name))) for name in attributes(value)])
     raise ContractError(f"a node's state holds a {kind.__name__}; it may hold plain data only")
+
+
+def _sorted(members: Collection[Any]) -> list[Any]:
+    try:
+        return sorted(members)
+    except TypeError:
+        raise ContractError(f"a node's state holds a set or dict whose members cannot be sorted: {members!r}") from None
+
+
+_records: dict[type, bool] = {}  # is the class one whose attributes are all there is to it? Looked up once
+
+
+def _is_record(kind: type, value: object) -> bool:
+    """Not so for a file, a socket or a generator of random numbers: much of their state is not in attributes."""
+    known = _records.get(kind)
+    if known is None:
+        known = hasattr(kind, "__mypyc_attrs__") or _made_of_attributes(kind, value)
+        _records[kind] = known
+    return known
+
+
+def _made_of_attributes(kind: Any, value: Any) -> bool:
+    if isinstance(value, (Node, Part)) or is_dataclass(value):
+        return True
+    if kind.__reduce__ is not object.__reduce__ or kind.__reduce_ex__ is not object.__reduce_ex__:
+        return False
+    try:
+        object.__reduce_ex__(value, 2)
+    except TypeError:
+        return False
+    return True
 
 
 def thaw(frozen: object) -> object:

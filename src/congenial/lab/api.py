@@ -7,17 +7,20 @@ from pathlib import Path
 from typing import Unpack
 
 from congenial.kernel.errors import ConfigError
+from congenial.kernel.inputs import callback, flag, shown, text
 from congenial.kernel.node import Node
 from congenial.lab.comparison import Comparison, run_comparison, scenarios_of
 from congenial.lab.extras import require
-from congenial.lab.folder import write_folder, write_sweep
+from congenial.lab.folder import check_folder, write_folder, write_sweep
 from congenial.lab.reproduction import Reproduction, find_targets, run_target
 from congenial.lab.results import SweepResult
 from congenial.lab.runner import Progress, Status, run_sweeps
 from congenial.lab.store import Store
 from congenial.lab.sweep import Sweep
-from congenial.lab.workers import workers
+from congenial.lab.workers import check_jobs, workers
 from congenial.sim.scenario import ScenarioFields
+from congenial.sim.simulate import check_runs
+from congenial.trace_files import as_path, check_folder_writable
 
 __all__ = ["Comparison", "Progress", "Reproduction", "Status", "Sweep", "SweepResult", "compare", "reproduce", "sweep"]
 
@@ -49,6 +52,9 @@ def compare(
     >>> compare(["maekawa", "raymond-tree"], nodes=7, requests=5, options={"tree": "star"}).ok
     True
     """
+    check_runs(seed, repeat, precision)
+    check_jobs(jobs)
+    callback(progress, "progress")
     scenarios = scenarios_of(algorithms, parameters)
     return run_comparison(scenarios, seed, repeat, precision, jobs, progress or _ignore)
 
@@ -71,11 +77,15 @@ def sweep(
     >>> [row["messages_per_entry"] for row in result.means() if row["algorithm"] == "ricart-agrawala"]
     [4.0, 8.0]
     """
-    wanted = what if isinstance(what, Sweep) else Sweep.from_toml(what)
-    place = None if folder is None else Path(folder)
+    wanted = what if isinstance(what, Sweep) else Sweep.from_toml(as_path(what, "what"))
+    place = None if folder is None else as_path(folder, "folder")
+    check_jobs(jobs, cluster)
+    callback(progress, "progress")
     if place is not None:
         require("lab")
     wanted.validate()
+    if place is not None:
+        check_folder(place, wanted)
     store = Store(place)
     if place is not None:
         write_sweep(place, wanted)
@@ -111,21 +121,30 @@ def reproduce(
     >>> result.claims[0].claim.text, result.claims[0].verdict
     ('WME-1: enter', 'reproduced')
     """
-    targets = find_targets([f"{paper}/{figure}" for figure in figures] or [paper])
+    text(paper, "paper")
+    if isinstance(figures, str) or not isinstance(figures, Sequence):
+        raise ConfigError(f"figures must be a list of names, not {shown(figures)}")
+    targets = find_targets([f"{paper}/{text(figure, 'figures')}" for figure in figures] or [paper])
     if len(targets) != 1:
-        raise ConfigError(f"paper should name one paper, not {paper!r}")
-    if docs is not None and folder is None:
+        raise ConfigError(f"paper should name one paper, not {shown(paper)}")
+    flag(quick, "quick")
+    check_jobs(jobs, cluster)
+    callback(progress, "progress")
+    place = None if folder is None else as_path(folder, "folder")
+    page = None if docs is None else as_path(docs, "docs")
+    if page is not None and place is None:
         raise ConfigError("docs needs a folder, where data and pictures come from")
-    place = None if folder is None else Path(folder)
     if place is not None:
         require("lab")
+    if page is not None:
+        check_folder_writable(page, "page")
     store = Store(place)
     with workers(jobs, cluster) as pool:
         made = run_target(targets[0], store, pool, quick, progress)
     if place is not None:
         made.write(place)
-        if docs is not None:
-            made.write_page(place, Path(docs))
+        if page is not None:
+            made.write_page(place, page)
     return made
 
 

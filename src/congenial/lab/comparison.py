@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from congenial.kernel.errors import ConfigError, CongenialError
+from congenial.kernel.inputs import algorithm_options, shown
 from congenial.kernel.node import Node
 from congenial.lab.runner import Progress, Status
 from congenial.lab.workers import workers
@@ -72,9 +73,9 @@ class Comparison:
 
 def scenarios_of(algorithms: Sequence[str | type[Node]], parameters: ScenarioFields) -> list[Scenario]:
     """A scenario for each algorithm. An option in `options` goes to the algorithms that have it."""
-    if isinstance(algorithms, str) or not algorithms:
-        raise ConfigError(f"algorithms should be a list of at least one algorithm, not {algorithms!r}")
-    options: Mapping[str, str] = parameters.get("options", {})
+    if not isinstance(algorithms, (list, tuple)) or not algorithms:
+        raise ConfigError(f"algorithms should be a list of at least one algorithm, not {shown(algorithms)}")
+    options: Mapping[str, str] = algorithm_options(parameters.get("options", {}))
     known = [{option.name for option in find_algorithm(algorithm).spec.options} for algorithm in algorithms]
     for option in options:
         if not any([option in names for names in known]):

@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 from congenial import __version__
+from congenial.kernel.errors import ConfigError
 from congenial.lab.page import comparison_page
 from congenial.lab.parameters import PARAMETERS
 from congenial.lab.plots import plot
@@ -15,6 +16,33 @@ from congenial.lab.rows import write_csv
 from congenial.lab.sweep import Sweep
 
 SWEEP_FILE = "sweep.toml"
+
+
+WRITTEN = (
+    "results.csv", "replications.csv", "results.parquet", "ratios.csv", "comparison.html", "absolute.svg",
+    "absolute.png", "ratio.svg", "ratio.png",
+)  # fmt: skip
+
+
+def check_folder(folder: Path, sweep: Sweep) -> None:
+    """Refuse a folder in which the results would replace others than older ones of this sweep.
+
+    A sweep may be continued with more values, more algorithms, other metrics and another precision.
+    """
+    elsewhere = "choose another folder (out), or delete this one"
+    if (folder / SWEEP_FILE).is_file():
+        old = Sweep.from_toml(folder / SWEEP_FILE)
+        for part in ("fixed", "many", "if_many", "seed"):
+            if getattr(old, part) != getattr(sweep, part):
+                raise ConfigError(f"{folder} holds another sweep, with a different {part!r}: {elsewhere}")
+        if not set(old.algorithms) <= set(sweep.algorithms):
+            raise ConfigError(f"{folder} holds another sweep, with other algorithms: {elsewhere}")
+        if list(old.vary) != list(sweep.vary) or not set(old.points()) <= set(sweep.points()):
+            raise ConfigError(f"{folder} holds another sweep, over other values: {elsewhere}")
+        return
+    for name in WRITTEN:
+        if (folder / name).exists():
+            raise ConfigError(f"{folder} holds a {name} that is not of this sweep: {elsewhere}")
 
 
 def write_sweep(folder: Path, sweep: Sweep, command: str = "") -> str:

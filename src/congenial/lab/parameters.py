@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from congenial.kernel.errors import ConfigError
+from congenial.kernel.inputs import shown
 from congenial.lab.replication import Value
+from congenial.sim.chance import Distribution
+from congenial.sim.faults import MessageFault, Outage, Partition, RandomOutages, RandomPartitions
 from congenial.sim.result import MEASURES
 from congenial.sim.scenario import FAULTS, WHOLE
 
@@ -56,6 +59,8 @@ PARAMETERS: dict[str, str] = {
 """What can be varied or fixed: parameters of `Scenario`, and their names on axes."""
 
 AMOUNT = ("bandwidth", "warmup", "until", "detection")
+DISTRIBUTION = "a number, or a distribution"
+FAULT_VALUES = (str, int, float, MessageFault, Outage, Partition, RandomOutages, RandomPartitions)
 AMOUNT_OR_TEXT = ("think", "hold", "delay")
 
 assert set(METRICS) == {*MEASURES, "integers_per_message"}
@@ -77,17 +82,36 @@ def clean_value(name: str, value: Any) -> Value:
         if name == "fifo":
             return value if isinstance(value, bool) else {"true": True, "false": False}[str(value)]
         if name in FAULTS:
-            return " ".join([str(item) for item in value]) if isinstance(value, (list, tuple)) else str(value)
-        return str(value)
-    except (ValueError, TypeError, KeyError):
-        form = "a whole number" if name in WHOLE else "true or false" if name == "fifo" else "a number"
-        raise ConfigError(f"{name} should be {form}, not {value!r}") from None
+            items = value if isinstance(value, (list, tuple)) else [value]
+            if not all([isinstance(item, FAULT_VALUES) and not isinstance(item, bool) for item in items]):
+                raise ValueError(value)
+            return " ".join([str(item) for item in items])
+        if not isinstance(value, str):
+            raise ValueError(value)
+        return value
+    except (ValueError, TypeError, KeyError, OverflowError):
+        form = _form(name)
+        raise ConfigError(f"{name} should be {form}, not {shown(value)}") from None
+
+
+def _form(name: str) -> str:
+    if name in WHOLE:
+        return "a whole number"
+    if name in AMOUNT:
+        return "a number"
+    if name in FAULTS:
+        return "a text, or values of its class"
+    return {"fifo": "true or false", "think": DISTRIBUTION, "hold": DISTRIBUTION, "delay": DISTRIBUTION}.get(
+        name, "a text"
+    )
 
 
 def _amount_or_text(value: Any) -> Value:
     """A mean as a number; a distribution, as a text or as a value such as `Uniform(5, 15)`, as a text."""
+    if not isinstance(value, (int, float, str, Distribution)):
+        raise ValueError(value)
     try:
-        return float(value)
+        return float(value)  # type: ignore[arg-type]
     except (ValueError, TypeError):
         return str(value)
 

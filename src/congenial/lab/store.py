@@ -4,34 +4,38 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from congenial.kernel.errors import ConfigError
+from congenial.kernel.errors import ConfigError, CongenialError
 from congenial.lab.replication import Record, Replication, fingerprint
+from congenial.trace_files import check_folder_writable
 
 FILE = "replications.ndjson"
 
 
 class Store:
-    """The records of a folder; without a folder, in memory only."""
+    """The records of a folder; without a folder, in memory only. To `look` is to change nothing there."""
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, look: bool = False) -> None:
         self.path = folder / FILE if folder is not None else None
         self.records: dict[str, Record] = {}
         if self.path is not None:
+            if not look:
+                check_folder_writable(self.path.parent, "results")
             try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                self._read(self.path)
+                if not look:
+                    self.path.parent.mkdir(parents=True, exist_ok=True)
+                self._read(self.path, look)
             except OSError as error:
-                raise ConfigError(f"cannot write to {self.path.parent}: {error.strerror}") from error
+                raise ConfigError(f"cannot use {self.path.parent}: {error.strerror}") from error
 
-    def _read(self, path: Path) -> None:
+    def _read(self, path: Path, look: bool) -> None:
         if not path.exists():
             return
         data = path.read_bytes()
         torn = len(data) - (data.rfind(b"\n") + 1)
-        if torn:  # the process was killed while it wrote the last line
+        if torn and not look:  # the process was killed while it wrote the last line
             with path.open("r+b") as file:
                 file.truncate(len(data) - torn)
-        for number, line in enumerate(data[: len(data) - torn].decode("utf-8").splitlines(), 1):
+        for number, line in enumerate(data[: len(data) - torn].decode("utf-8", "replace").splitlines(), 1):
             try:
                 record = Record.from_json(line)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -45,5 +49,8 @@ class Store:
     def add(self, record: Record) -> None:
         self.records[record.replication.key()] = record
         if self.path is not None:
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(record.to_json() + "\n")
+            try:
+                with self.path.open("a", encoding="utf-8") as file:
+                    file.write(record.to_json() + "\n")
+            except OSError as error:
+                raise CongenialError(f"cannot write to {self.path}: {error.strerror}") from error

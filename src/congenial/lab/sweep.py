@@ -26,11 +26,14 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from congenial.kernel import inputs
 from congenial.kernel.errors import ConfigError
+from congenial.kernel.inputs import amount, shown, whole
 from congenial.lab.parameters import METRICS, PARAMETERS, USUAL_METRICS, clean_value
 from congenial.lab.replication import Replication, Value
 
 TABLES = ("vary", "fixed", "if_many")  # of a TOML file
+MOST_RUNS = 1_000_000  # at one point
 NUMBERS = {"precision": "a number", "least": "a whole number", "most": "a whole number", "many": "a whole number",
            "seed": "a whole number"}  # fmt: skip
 
@@ -79,9 +82,9 @@ class Sweep:
         for part, form in NUMBERS.items():
             value = getattr(self, part)
             if isinstance(value, bool) or not isinstance(value, (int, float) if form == "a number" else int):
-                raise ConfigError(f"{part} should be {form}, not {value!r}")
+                raise ConfigError(f"{part} should be {form}, not {shown(value)}")
         if not isinstance(self.name, str):
-            raise ConfigError(f"name should be a text, not {self.name!r}")
+            raise ConfigError(f"name should be a text, not {shown(self.name)}")
         self._check()
 
     def _check(self) -> None:
@@ -100,9 +103,12 @@ class Sweep:
                 raise ConfigError(f"{what} {twice[0]} is named twice")
         for metric in self.metrics:
             if metric not in METRICS:
-                raise ConfigError(f"metrics: there is no metric {metric!r}; there are: {', '.join(METRICS)}")
-        if not self.precision > 0:
+                raise ConfigError(f"metrics: there is no metric {shown(metric)}; there are: {', '.join(METRICS)}")
+        if not amount(self.precision, "precision") > 0:
             raise ConfigError(f"precision must be above 0 (0.05: within 5% of the mean), and is {self.precision:g}")
+        whole(self.most, "most", 2, MOST_RUNS)
+        whole(self.many, "many", 0)
+        inputs.seed(self.seed, self.most)
         if not 2 <= self.least <= self.most:
             raise ConfigError(f"least and most: 2 <= least <= most replications, not {self.least} and {self.most}")
 
@@ -162,7 +168,7 @@ class Sweep:
         known = [item.name for item in fields(cls)]
         unknown = sorted(set(data) - set(known))
         if unknown:
-            raise ConfigError(f"{source}: a sweep has no {unknown[0]!r}; it has: {', '.join(known)}")
+            raise ConfigError(f"{source}: a sweep has no {shown(unknown[0])}; it has: {', '.join(known)}")
         for needed in ("algorithms", "vary"):
             if needed not in data:
                 raise ConfigError(f"{source}: {needed!r} is missing")
@@ -174,26 +180,26 @@ class Sweep:
 
 def _names(part: str, names: Any) -> tuple[str, ...]:
     if not isinstance(names, (list, tuple)):
-        raise ConfigError(f"{part} should be a list, not {names!r}")
+        raise ConfigError(f"{part} should be a list, not {shown(names)}")
     if not all([isinstance(name, str) for name in names]):
-        raise ConfigError(f"{part} should be a list of texts, not {names!r}")
+        raise ConfigError(f"{part} should be a list of texts, not {shown(names)}")
     return tuple(names)
 
 
 def _table(part: str, table: Any) -> dict[str, Any]:
     """Parameters and their values; in `vary`, a list of values each."""
     if not isinstance(table, Mapping):
-        raise ConfigError(f"{part} should be a table of parameters and values, not {table!r}")
+        raise ConfigError(f"{part} should be a table of parameters and values, not {shown(table)}")
     for name in table:
         if name not in PARAMETERS:
-            raise ConfigError(f"{part}: there is no parameter {name!r}; there are: {', '.join(PARAMETERS)}")
+            raise ConfigError(f"{part}: there is no parameter {shown(name)}; there are: {', '.join(PARAMETERS)}")
     clean = _values if part == "vary" else clean_value
     return {name: clean(name, value) for name, value in table.items()}
 
 
 def _values(name: str, values: Any) -> tuple[Value, ...]:
     if not isinstance(values, (list, tuple)):
-        raise ConfigError(f"{name} should vary over a list of values, not {values!r}")
+        raise ConfigError(f"{name} should vary over a list of values, not {shown(values)}")
     return tuple([clean_value(name, value) for value in values])
 
 

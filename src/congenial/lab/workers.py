@@ -17,6 +17,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from congenial.kernel.errors import ConfigError
+from congenial.kernel.inputs import MOST_JOBS, text, whole
 from congenial.lab.extras import require
 
 
@@ -31,9 +32,8 @@ class Workers:
 @contextmanager
 def workers(jobs: int = 1, cluster: str = "") -> Iterator[Workers]:
     """`jobs` processes on this machine (0: one for each processor), or the workers of the Dask scheduler `cluster`."""
-    if jobs < 0:
-        raise ConfigError(f"jobs must not be negative, and is {jobs}")
-    jobs = jobs or _processors()
+    check_jobs(jobs, cluster)
+    jobs = jobs or processors()
     if cluster:
         with _dask(cluster) as made:
             yield made
@@ -42,6 +42,11 @@ def workers(jobs: int = 1, cluster: str = "") -> Iterator[Workers]:
     else:
         with _processes(jobs) as made:
             yield made
+
+
+def check_jobs(jobs: int, cluster: str = "") -> None:
+    whole(jobs, "jobs", 0, MOST_JOBS)
+    text(cluster, "cluster")
 
 
 class InlineExecutor(Executor):
@@ -81,7 +86,7 @@ def _exit_with(parent: Connection) -> None:
     os._exit(1)
 
 
-def _processors() -> int:
+def processors() -> int:
     """The number of processors that this process may use, where the system tells."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

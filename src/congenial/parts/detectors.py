@@ -13,10 +13,11 @@ It is a part: a node hands it its timers and the `Heartbeat` messages. It needs 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
+from congenial.kernel import inputs
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message, Messages
 from congenial.kernel.out import Out
@@ -96,13 +97,13 @@ class Heartbeats(Part):
         out.set_timer(BEAT, self.period)
 
 
-def parse_heartbeats(text: str) -> tuple[float, float]:
+def parse_heartbeats(text: Any) -> tuple[float, float]:
     """Period and timeout, from 'heartbeat:PERIOD,TIMEOUT'."""
-    kind, _, numbers = text.partition(":")
+    kind, _, numbers = inputs.text(text, "detector").partition(":")
     try:
         period, timeout = [float(number) for number in numbers.split(",")]
     except ValueError:
         period = timeout = 0.0
     if kind != "heartbeat" or not 0 < period < 1e9 or not 0 < timeout < 1e9:
-        raise ConfigError(f"a detector is written heartbeat:PERIOD,TIMEOUT, both above 0, not {text!r}")
+        raise ConfigError(f"a detector is written heartbeat:PERIOD,TIMEOUT, both above 0, not {inputs.shown(text)}")
     return period, timeout

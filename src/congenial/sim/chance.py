@@ -18,6 +18,7 @@ from librt.random import Random
 from mypy_extensions import mypyc_attr
 
 from congenial.kernel.errors import ConfigError
+from congenial.kernel.inputs import amount, shown
 
 # streams besides those of the processes
 NETWORK = -1
@@ -158,8 +159,8 @@ class Measured(Distribution):
             raise ConfigError(f"cannot read the delays in {path}: {error.strerror}") from error
         except ValueError as error:
             raise ConfigError(f"{path} should hold numbers only: {error}") from error
-        if not values or min(values) < 0:
-            raise ConfigError(f"{path} should hold at least one number and no negative one")
+        if not values or not all([0 <= value < inf for value in values]):
+            raise ConfigError(f"{path} should hold at least one number, all of them finite and none negative")
         super().__init__(f"file:{path}", sum(values) / len(values))
         self.path = path
         self.values = values
@@ -205,18 +206,20 @@ def parse_distribution(text: str, what: str, bare: str = "exponential") -> Distr
         "lognormal": (2, LogNormal),
     }
     if kind not in makers or len(values) != makers[kind][0]:
-        raise ConfigError(f"{what} {text!r} is none of: {FORMS} (nothing negative)")
+        raise ConfigError(f"{what} {shown(text)} is none of: {FORMS} (nothing negative)")
     try:
         return makers[kind][1](*values)
     except ConfigError as error:
-        raise ConfigError(f"{what} {text!r}: {error}") from None
+        raise ConfigError(f"{what} {shown(text)}: {error}") from None
 
 
-def as_distribution(value: DistributionLike, what: str, bare: str = "exponential") -> Distribution:
+def as_distribution(value: Any, what: str, bare: str = "exponential") -> Distribution:
     """A distribution in any of its forms."""
     if isinstance(value, Distribution):
         return value
-    return parse_distribution(value if isinstance(value, str) else repr(float(value)), what, bare)
+    if isinstance(value, str):
+        return parse_distribution(value, what, bare)
+    return parse_distribution(repr(amount(value, what)), what, bare)
 
 
 def plain(value: float) -> str:
@@ -231,10 +234,10 @@ def plain(value: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _check(kind: str, *values: float) -> None:
+def _check(kind: str, *values: Any) -> None:
     for value in values:
-        if not 0 <= value < inf:
-            raise ConfigError(f"{kind}: {value:g} should be a number, finite and not negative")
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < inf:
+            raise ConfigError(f"{kind}: {shown(value)} should be a number, finite and not negative")
 
 
 def _twice(text: str) -> str:

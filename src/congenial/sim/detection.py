@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import ClassVar, Unpack
 
-from congenial.kernel.errors import ConfigError
+from congenial.kernel import inputs
+from congenial.kernel.inputs import amount, whole
 from congenial.kernel.message import Message
 from congenial.kernel.node import Node
 from congenial.kernel.out import Out
@@ -22,6 +23,8 @@ from congenial.sim.scenario import NetworkFields, Scenario
 from congenial.sim.statistics import mean
 from congenial.systems.streams import stream
 from congenial.transform.monitored import Monitored, monitored
+
+MOST_NODES = 1000  # every process watches every other
 
 
 class Watcher(Node):
@@ -97,11 +100,10 @@ def measure_detector(
     0
     """
     period, timeout = parse_heartbeats(detector)
-    if nodes < 2:
-        raise ConfigError(f"nodes must be at least 2 to measure a detector, not {nodes}")
-    if runs < 1:
-        raise ConfigError(f"runs must be at least 1, not {runs}")
-    end = duration if duration > 0 else 200 * period
+    whole(nodes, "nodes", 2, MOST_NODES)
+    whole(runs, "runs", 1)
+    inputs.seed(seed, runs)
+    end = amount(duration, "duration") or 200 * period
     found = Findings()
     messages = 0
     alive = 0.0  # process times time

@@ -20,11 +20,12 @@ from librt.vecs import vec
 from mypy_extensions import i64
 
 from congenial.kernel import trace
-from congenial.kernel.errors import CongenialError, ContractError
+from congenial.kernel.errors import ConfigError, CongenialError, ContractError
 from congenial.kernel.judge import Judge
 from congenial.kernel.message import Message
 from congenial.kernel.node import Node
 from congenial.kernel.out import MOST_TIMERS, Out
+from congenial.kernel.places import place_of
 from congenial.kernel.state import durable_state
 from congenial.kernel.trace import DELIVER, Event, Trace, message_event
 from congenial.sim.chance import CHOICES, FAULTS, NETWORK, Distribution, exponential
@@ -63,7 +64,9 @@ class SimulationFailed(CongenialError):
 
     def __init__(self, cause: Exception, time: float, process: int) -> None:
         what = str(cause) if isinstance(cause, CongenialError) else f"{type(cause).__name__}: {cause}"
-        super().__init__(f"{what} (at time {time:.6g}, in a step of process {process})")
+        place = place_of(cause)
+        where = f"(at time {time:.6g}, in a step of process {process})"
+        super().__init__(f"{what} {where}{f': {place}' if place else ''}")
         self.cause = cause
         self.time = time
         self.process = process
@@ -137,7 +140,7 @@ class Engine(Out):
                 if self.now >= self.warmup:
                     self.meter.restart(self.warmup)
             self._loop(self.until)
-        except SimulationFailed:
+        except (SimulationFailed, ConfigError, MemoryError):
             raise
         except Exception as error:
             raise SimulationFailed(error, self.now, self.current) from error

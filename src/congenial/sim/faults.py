@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from congenial.kernel.errors import ConfigError
+from congenial.kernel.inputs import amount, shown, whole
 from congenial.sim.chance import plain
 
 FOREVER = float("inf")
@@ -30,7 +31,7 @@ class MessageFault:
     end: float = FOREVER
 
     def __post_init__(self) -> None:
-        if not 0 <= self.rate <= 1:
+        if amount(self.rate, "rate") > 1:
             raise ConfigError("a share of messages lies between 0 and 1")
         _check_times(self.start, self.end)
 
@@ -57,6 +58,7 @@ class Outage:
     end: float = FOREVER
 
     def __post_init__(self) -> None:
+        whole(self.process, "process", 0)
         _check_times(self.start, self.end)
 
     def __str__(self) -> str:
@@ -80,7 +82,7 @@ class Partition:
     end: float = FOREVER
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sides", tuple([tuple(side) for side in self.sides]))
+        object.__setattr__(self, "sides", _sides(self.sides))
         _check_times(self.start, self.end)
 
     def __str__(self) -> str:
@@ -175,9 +177,9 @@ def as_message_faults(given: MessageFaultsLike, what: str) -> tuple[MessageFault
     found: list[MessageFault] = []
     for item in several(given):
         try:
-            found.append(item if isinstance(item, MessageFault) else parse_message_fault(str(item)))
+            found.append(item if isinstance(item, MessageFault) else parse_message_fault(_words(item, True)))
         except ConfigError as error:
-            raise ConfigError(f"{what} {str(item)!r}: {error}") from None
+            raise ConfigError(f"{what} {_named(item)}: {error}") from None
     return tuple(found)
 
 
@@ -186,12 +188,12 @@ def as_outages(given: OutagesLike, what: str, n: int) -> tuple[Outage | RandomOu
     found: list[Outage | RandomOutages] = []
     for item in several(given):
         try:
-            outage = item if isinstance(item, (Outage, RandomOutages)) else parse_outage(str(item))
+            outage = item if isinstance(item, (Outage, RandomOutages)) else parse_outage(_words(item, False))
             if isinstance(outage, Outage):
                 _check_process(outage.process, n)
             found.append(outage)
         except ConfigError as error:
-            raise ConfigError(f"{what} {str(item)!r}: {error}") from None
+            raise ConfigError(f"{what} {_named(item)}: {error}") from None
     return tuple(found)
 
 
@@ -200,15 +202,31 @@ def as_partitions(given: PartitionsLike, what: str, n: int) -> tuple[Partition |
     found: list[Partition | RandomPartitions] = []
     for item in several(given):
         try:
-            partition = item if isinstance(item, (Partition, RandomPartitions)) else parse_partition(str(item))
+            partition = item
+            if not isinstance(item, (Partition, RandomPartitions)):
+                partition = parse_partition(_words(item, False))
             if isinstance(partition, Partition):
-                for side in partition.sides:
-                    for process in side:
-                        _check_process(process, n)
+                _check_partition(partition, n)
+            elif n == 1:
+                raise ConfigError("one process cannot be separated from others")
             found.append(partition)
         except ConfigError as error:
-            raise ConfigError(f"{what} {str(item)!r}: {error}") from None
+            raise ConfigError(f"{what} {_named(item)}: {error}") from None
     return tuple(found)
+
+
+def _words(item: Any, numbers: bool) -> str:
+    """The text of a fault; a share of messages may also be a number."""
+    if isinstance(item, str):
+        return item
+    if numbers and isinstance(item, (int, float)) and not isinstance(item, bool):
+        return repr(item)
+    raise ConfigError(f"it must be a text{', a number' if numbers else ''} or a value of its class")
+
+
+def _named(item: Any) -> str:
+    """What is wrong, in an error."""
+    return shown(item if isinstance(item, (str, list, tuple, dict, set)) or item is None else str(item))
 
 
 def several(given: Any) -> tuple[Any, ...]:
@@ -278,8 +296,8 @@ def _times(start: float, end: float) -> str:
 
 
 def _process(text: str) -> int:
-    if not text.strip().isdigit():
-        raise ConfigError(f"{text!r} is not the number of a process")
+    if not (text.strip().isascii() and text.strip().isdigit() and len(text) < 20):
+        raise ConfigError(f"{shown(text)} is not the number of a process")
     return int(text)
 
 
@@ -287,20 +305,42 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ConfigError(f"{text!r} is not a number") from None
+        raise ConfigError(f"{shown(text)} is not a number") from None
 
 
 # -- what is wrong -------------------------------------------------------------------------------------------
 
 
+def _sides(given: Any) -> tuple[tuple[int, ...], ...]:
+    if not isinstance(given, (list, tuple)) or not all([isinstance(side, (list, tuple)) for side in given]):
+        raise ConfigError(f"sides must be lists of processes, not {shown(given)}")
+    named = [whole(process, "a process of sides", 0) for side in given for process in side]
+    twice = [process for process in named if named.count(process) > 1]
+    if twice:
+        raise ConfigError(f"process {twice[0]} is named twice")
+    return tuple([tuple(side) for side in given])
+
+
 def _check_times(start: float, end: float) -> None:
-    if not 0 <= start <= end:
+    amount(start, "start")
+    amount(end, "end", endless=True)
+    if not start <= end:
         raise ConfigError(f"it should begin at 0 or later, and not end before that; not {plain(start)} to {plain(end)}")
 
 
 def _check_rate(rate: float, duration: float) -> None:
-    if not (rate > 0 and duration > 0):
+    if not (amount(rate, "rate") > 0 and amount(duration, "duration") > 0):
         raise ConfigError("rate and duration must be above 0")
+
+
+def _check_partition(partition: Partition, n: int) -> None:
+    """It must separate some process from another. Processes that no side names are on the first side."""
+    for side in partition.sides:
+        for process in side:
+            _check_process(process, n)
+    others = sum([len(side) for side in partition.sides[1:]])
+    if not 0 < others < n:
+        raise ConfigError("it separates no process from another; write the sides as 0,1|2,3")
 
 
 def _check_process(process: int, n: int) -> None:

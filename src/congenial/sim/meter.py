@@ -7,7 +7,8 @@ from typing import final
 from librt.vecs import append, vec
 from mypy_extensions import i64
 
-from congenial.kernel.message import Measure, Message
+from congenial.kernel.errors import ContractError
+from congenial.kernel.message import Measure, Message, message_fault
 
 
 @final
@@ -15,6 +16,9 @@ class Kind:
     """The traffic of one message class."""
 
     def __init__(self, message: type[Message]) -> None:
+        fault = message_fault(message)
+        if fault:
+            raise ContractError(fault)
         self.name = message.__name__
         self.measure = Measure(message)
         self.count: i64 = 0

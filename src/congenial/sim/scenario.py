@@ -6,10 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict
 
+from congenial.kernel import inputs
 from congenial.kernel.errors import ConfigError
+from congenial.kernel.inputs import MOST_GROUPS, algorithm_options, amount, flag, shown, text, whole
 from congenial.kernel.node import Node
 from congenial.kernel.trace import Trace
 from congenial.parts.detectors import parse_heartbeats
+from congenial.sim.arrivals import Arrival, as_arrivals, read_arrivals
 from congenial.sim.chance import Constant, Distribution, DistributionLike, as_distribution, plain
 from congenial.sim.engine import Engine
 from congenial.sim.events import MOST_PROCESSES
@@ -25,13 +28,14 @@ from congenial.sim.faults import (
     as_partitions,
     several,
 )
-from congenial.sim.workload import Arrival, ClosedLoop, GroupChoice, Recorded, Turns, Workload, read_arrivals
+from congenial.sim.workload import ClosedLoop, GroupChoice, Recorded, Turns, Workload
 from congenial.systems.catalogue import find_algorithm
 from congenial.systems.system import System
 from congenial.transform.monitored import monitored
 
 WHOLE = ("nodes", "groups", "requests")  # at least 1
-AMOUNTS = ("bandwidth", "warmup", "until", "detection", "operations")  # not negative
+AMOUNTS = ("bandwidth", "warmup", "until", "detection")  # not negative
+TEXTS = ("skew", "detector")
 FAULTS = ("loss", "duplicate", "reorder", "crash", "pause", "partition", "suspect")  # any number of each
 
 
@@ -100,22 +104,22 @@ class Scenario:
     """The algorithm's own options."""
 
     def __post_init__(self) -> None:
-        for name in WHOLE:
-            value = getattr(self, name)
-            if not isinstance(value, int):
-                raise ConfigError(f"{name} must be a whole number, not {value!r}")
-            if value < 1:
-                raise ConfigError(f"{name} must be at least 1, not {value}")
-        if self.nodes >= MOST_PROCESSES:
-            raise ConfigError(f"nodes must be below {MOST_PROCESSES}, not {self.nodes}")
+        whole(self.nodes, "nodes", 1, MOST_PROCESSES - 1)
+        whole(self.groups, "groups", 1, MOST_GROUPS)
+        whole(self.requests, "requests", 1)
+        whole(self.operations, "operations", 0)
         for name in AMOUNTS:
-            amount = getattr(self, name)
-            if amount is not None and not amount >= 0:
-                raise ConfigError(f"{name} must not be negative, and is {amount:g}")
+            if name != "detection" or self.detection is not None:
+                amount(getattr(self, name), name, endless=name == "until")
+        for name in TEXTS:
+            text(getattr(self, name), name)
+        if self.fifo is not None:
+            flag(self.fifo, "fifo")
         if self.until <= self.warmup and self.warmup > 0:
             raise ConfigError(f"until ({plain(self.until)}) must be after warmup ({plain(self.warmup)})")
         for name in FAULTS:
             object.__setattr__(self, name, several(getattr(self, name)))
+        object.__setattr__(self, "options", algorithm_options(self.options))
         self.faults()
 
     def system(self) -> System:
@@ -153,7 +157,7 @@ class Scenario:
         hold = as_distribution(self.hold, "hold", "uniform")
         choice = GroupChoice(self.groups, self.skew)
         if not isinstance(self.load, str):
-            return Recorded(self.load, n, hold)
+            return Recorded(as_arrivals(self.load, n), n, hold)
         if self.load == "closed":
             return ClosedLoop(n, self.requests, think, hold, choice)
         if self.load == "burst":
@@ -165,7 +169,7 @@ class Scenario:
             return Turns(n, self.requests, gap, hold, choice)
         if self.load.endswith(".csv"):
             return Recorded(read_arrivals(self.load, n), n, hold)
-        raise ConfigError(f"unknown load {self.load!r}: closed, burst, single, turns or a .csv file of arrivals")
+        raise ConfigError(f"unknown load {shown(self.load)}: closed, burst, single, turns or a .csv file of arrivals")
 
     def channel_delay(self) -> Distribution:
         return as_distribution(self.delay, "delay")
@@ -173,8 +177,7 @@ class Scenario:
     def engine(self, seed: int, trace: Trace | None = None, progress: Callable[[int], None] | None = None) -> Engine:
         """A run, ready to go."""
         system = self.system()
-        if not -(2**63) <= seed < 2**63:
-            raise ConfigError(f"seed must fit into 64 bits, and is {seed}")
+        inputs.seed(seed)
         return Engine(
             system,
             self.workload(),

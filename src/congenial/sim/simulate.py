@@ -7,14 +7,17 @@ from dataclasses import replace
 from time import process_time
 from typing import Unpack
 
+from congenial.kernel import inputs
 from congenial.kernel.errors import ConfigError
+from congenial.kernel.inputs import amount, callback, whole
 from congenial.kernel.node import Node
 from congenial.kernel.trace import BEGIN, Event, Trace
+from congenial.sim.chance import plain
 from congenial.sim.engine import Engine, SimulationFailed
 from congenial.sim.result import MEASURES, Result
 from congenial.sim.scenario import Scenario, ScenarioFields
 from congenial.sim.statistics import half_width, jain, mean, percentile
-from congenial.trace_files import TraceFile
+from congenial.trace_files import TraceFile, as_path
 
 LAST_EVENTS = 60  # that are shown when a run goes wrong
 WATCHED = ("messages_per_entry", "waiting_time_mean", "throughput")  # the measures that must be precise enough
@@ -65,10 +68,10 @@ def run(
     messages, waiting time and throughput are within that share of the mean. `trace` names a file for all events, one
     JSON object a line; it goes with a single run.
     """
-    if repeat < 1:
-        raise ConfigError(f"repeat must be at least 1, not {repeat}")
-    if not precision >= 0:
-        raise ConfigError(f"precision must not be negative, and is {precision:g}")
+    check_runs(seed, repeat, precision)
+    callback(progress, "progress")
+    if not isinstance(trace, str) and trace is not None:
+        trace = str(as_path(trace, "trace"))
     if trace and (repeat > 1 or precision > 0):
         raise ConfigError("trace goes with a single run, not with repeat or precision")
     results: list[Result] = []
@@ -81,23 +84,42 @@ def run(
     return combine(results)
 
 
+def check_runs(seed: int, repeat: int, precision: float) -> None:
+    """Refuse what no number of runs can be."""
+    whole(repeat, "repeat", 1)
+    inputs.seed(seed, max(repeat, MOST_RUNS))
+    amount(precision, "precision")
+
+
 def run_once(scenario: Scenario, seed: int, trace: str = "", progress: Progress | None = None) -> Result:
     """One run. If it goes wrong, it is repeated exactly to record its last events."""
     recorder = TraceFile(trace) if trace else None
-    engine = scenario.engine(seed, recorder, progress or _check_signals)
+    try:
+        engine = scenario.engine(seed, recorder, progress or _check_signals)
+        if recorder is not None:
+            recorder.record(_beginning(scenario, engine))
+        result = _run_engine(scenario, engine, seed)
+        if result.ok and engine.now < scenario.warmup:
+            raise ConfigError(
+                f"warmup must end before the run, which is over at {plain(engine.now)}, and is {plain(scenario.warmup)}"
+            )
+    except BaseException as error:
+        if recorder is not None:
+            recorder.give_up(isinstance(error, KeyboardInterrupt))
+        raise
     if recorder is not None:
-        recorder.record(_beginning(scenario, engine))
+        recorder.close()
+    return result if result.ok else replace(result, trace=_last_events(scenario, seed))
+
+
+def _run_engine(scenario: Scenario, engine: Engine, seed: int) -> Result:
     start = process_time()
     failure: SimulationFailed | None = None
     try:
         engine.run()
     except SimulationFailed as error:
         failure = error
-    finally:
-        if recorder is not None:
-            recorder.close()
-    result = _result(scenario, engine, seed, process_time() - start, failure)
-    return result if result.ok else replace(result, trace=_last_events(scenario, seed))
+    return _result(scenario, engine, seed, process_time() - start, failure)
 
 
 def _check_signals(entries: int) -> None:

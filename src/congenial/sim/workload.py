@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from librt.random import Random
 from mypy_extensions import mypyc_attr
 
 from congenial.kernel.errors import ConfigError
+from congenial.kernel.inputs import shown
 from congenial.kernel.problem import Groups
+from congenial.sim.arrivals import Arrival
 from congenial.sim.chance import Distribution
 
 NEVER = -1.0
@@ -103,23 +102,6 @@ class Turns(Workload):
         return self.n * self.rounds
 
 
-@dataclass(frozen=True)
-class Arrival:
-    """At `time`, an application of `process` asks for any of `groups`, to hold for `hold` (None: as others do).
-
-    >>> Arrival(time=5, process=2).groups
-    (0,)
-    """
-
-    time: float
-    process: int
-    groups: Groups = (0,)
-    hold: float | None = None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (Arrival, (self.time, self.process, self.groups, self.hold))
-
-
 class Recorded(Workload):
     """Given arrivals. A request that arrives while its process is still busy waits there for its turn."""
 
@@ -129,8 +111,6 @@ class Recorded(Workload):
         self.holding = hold
         self.count = len(arrivals)
         for arrival in arrivals:
-            if _impossible(arrival, n):
-                raise ConfigError(f"load: {_impossible(arrival, n)}")
             stay = -1.0 if arrival.hold is None else arrival.hold
             self.arrivals[arrival.process].append((arrival.time, tuple(arrival.groups), stay))
         for mine in self.arrivals:
@@ -151,34 +131,6 @@ class Recorded(Workload):
 
     def total(self) -> int:
         return self.count
-
-
-def read_arrivals(path: str, n: int) -> list[Arrival]:
-    """Read the arrivals at n processes from a CSV file with the columns time, process, group, hold (group and hold may
-    be absent). Several groups, any of which will do, are written 1|4."""
-    try:
-        with open(path, encoding="utf-8", newline="") as file:
-            return [_arrival(row, n) for row in csv.DictReader(file)]
-    except OSError as error:
-        raise ConfigError(f"cannot read the arrivals in {path}: {error.strerror}") from error
-    except (KeyError, ValueError, TypeError) as error:
-        raise ConfigError(f"{path} should be CSV with the columns time, process[, group, hold]: {error}") from error
-
-
-def _arrival(row: dict[str, str], n: int) -> Arrival:
-    groups = tuple([int(group) for group in (row.get("group") or "0").split("|")])
-    hold = float(row["hold"]) if row.get("hold") else None
-    arrival = Arrival(float(row["time"]), int(row["process"]), groups, hold)
-    if _impossible(arrival, n):
-        raise ValueError(_impossible(arrival, n))
-    return arrival
-
-
-def _impossible(arrival: Arrival, n: int) -> str:
-    """Why the arrival cannot be, or nothing."""
-    if 0 <= arrival.process < n and arrival.time >= 0:
-        return ""
-    return f"process {arrival.process} at time {arrival.time:g} is outside 0..{n - 1} or before 0"
 
 
 class GroupChoice:
@@ -211,5 +163,5 @@ def parse_skew(text: str) -> tuple[float, float]:
     except ValueError:
         groups = requests = -1.0
     if not (0 < groups <= 100 and 0 <= requests <= 100):
-        raise ConfigError(f"skew {text!r} is not like 20/80 (20% of the groups draw 80% of the requests)")
+        raise ConfigError(f"skew {shown(text)} is not like 20/80 (20% of the groups draw 80% of the requests)")
     return groups, requests

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from congenial.algorithms.group.drs_gme import DrsGme
 from congenial.algorithms.group.drs_gme_extended import DrsGmeExtended
@@ -54,7 +55,9 @@ from congenial.algorithms.weak.wme1 import WME1
 from congenial.algorithms.weak.wme2 import WME2
 from congenial.algorithms.weak.wme_consensus import WMEConsensusFast, WMEConsensusLean
 from congenial.kernel.errors import ConfigError
+from congenial.kernel.inputs import shown
 from congenial.kernel.node import Node
+from congenial.kernel.places import told
 from congenial.transform.crash_restart import SPEC as RESTART
 from congenial.transform.crash_restart import restarted
 from congenial.transform.epochs import SPEC as EPOCHS
@@ -122,7 +125,7 @@ SOUND = {name: algorithm for name, algorithm in ALGORITHMS.items() if not algori
 """All but the algorithms that are kept for their flaws: these must pass every test, and locks can run on them."""
 
 
-def find_algorithm(name: str | type[Node]) -> type[Node]:
+def find_algorithm(name: Any) -> type[Node]:
     """The node class that `name` stands for: a name from the catalogue or `path/to/file.py:ClassName`, each perhaps
     with `+epochs` or `+restart` appended; or a class, which stands for itself.
 
@@ -132,7 +135,7 @@ def find_algorithm(name: str | type[Node]) -> type[Node]:
     'RaymondTreeCrashRestart'
     """
     if not isinstance(name, str):
-        return name
+        return _node_class(name)
     if name in ALGORITHMS:
         return ALGORITHMS[name]
     if "+" in name and ":" not in name.rpartition("+")[2]:
@@ -142,7 +145,16 @@ def find_algorithm(name: str | type[Node]) -> type[Node]:
         return load_class(Path(path), class_name)
     near = get_close_matches(name, list(ALGORITHMS), 1, 0.5)
     hint = f"did you mean {near[0]!r}?" if near else "`congenial list` names them"
-    raise ConfigError(f"unknown algorithm {name!r}: {hint} (or path/to/file.py:ClassName)")
+    raise ConfigError(f"unknown algorithm {shown(name)}: {hint} (or path/to/file.py:ClassName)")
+
+
+def _node_class(given: Any) -> type[Node]:
+    if not isinstance(given, type) or not issubclass(given, Node) or given is Node:
+        raise ConfigError(
+            "algorithm must be a name of the catalogue, path/to/file.py:ClassName or a subclass of Node, not "
+            f"{shown(given)}"
+        )
+    return given
 
 
 TRANSFORMS: dict[str, Callable[[type[Node]], type[Node]]] = {"epochs": in_epochs, "restart": restarted}
@@ -156,16 +168,25 @@ def transform_of(name: str) -> type[Node]:
     """The class for `ALGORITHM+TRANSFORM`."""
     base, _, transform = name.rpartition("+")
     if transform not in TRANSFORMS:
-        raise ConfigError(f"unknown transform {transform!r} in {name!r}: there are {', '.join(TRANSFORMS)}")
+        raise ConfigError(f"unknown transform {shown(transform)} in {shown(name)}: there are {', '.join(TRANSFORMS)}")
     if name not in _transformed:
         _transformed[name] = TRANSFORMS[transform](find_algorithm(base))
     return _transformed[name]
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
 def load_class(path: Path, class_name: str) -> type[Node]:
     """Load a node class from a Python file outside the package."""
-    if not path.is_file():
-        raise ConfigError(f"there is no file {path}")
+    if not _is_file(path):
+        raise ConfigError(f"there is no file {path} (an algorithm is a name, or path/to/file.py:ClassName)")
+    if not class_name.isidentifier():
+        raise ConfigError(f"{shown(class_name)} is no name of a class (write path/to/file.py:ClassName)")
     module_name = f"congenial_user_{path.stem}"
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
@@ -174,8 +195,9 @@ def load_class(path: Path, class_name: str) -> type[Node]:
     sys.modules[module_name] = module  # dataclasses and pickles look their module up there
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
-        raise ConfigError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        del sys.modules[module_name]
+        raise ConfigError(f"{path} cannot be loaded: {told(error)}") from error
     found: object = getattr(module, class_name, None)
     if not isinstance(found, type) or not issubclass(found, Node):
         classes = [name for name, thing in vars(module).items() if isinstance(thing, type) and issubclass(thing, Node)]

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Any
 
 from congenial.kernel.errors import ConfigError
+from congenial.kernel.inputs import algorithm_options, whole
 from congenial.kernel.node import Node
 from congenial.kernel.problem import Problem
 from congenial.kernel.spec import Settings, Spec
 from congenial.problems.mutex import MUTEX
 from congenial.problems.weak import Resource
+from congenial.systems.contract import check_declarations, check_messages, made_node
+from congenial.systems.footprint import check_footprint
+
+MOST_PROCESSES = (1 << 20) - 1  # that the simulator can tell apart
 
 
 class System:
     """Makes the nodes of an algorithm. `options` are those of its `Spec`, as text."""
 
-    def __init__(self, algorithm: type[Node], n: int, options: Mapping[str, str] | None = None) -> None:
-        if n < 1:
-            raise ConfigError(f"a system needs at least one process, not {n}")
+    def __init__(self, algorithm: type[Node], n: Any, options: Any = None) -> None:
         self.algorithm = algorithm
-        self.n = n
+        self.n: int = whole(n, "nodes", 1, MOST_PROCESSES)
         self.spec: Spec = algorithm.spec
-        settings = Settings(self.spec, self.name, n, options or {})
+        self.options = algorithm_options(options)
+        check_declarations(algorithm)
+        check_footprint(algorithm, self.name, self.n, self.arguments_for)
+        settings = Settings(self.spec, self.name, self.n, self.options)
         self.arguments = settings.arguments
         self.sizes = settings.sizes
+        check_messages(algorithm, *self.inner)
         self.problem: Problem = (self.spec.problem or MUTEX).sized(self.sizes)
 
     @property
@@ -47,15 +54,17 @@ class System:
 
     def operations(self, wanted: int) -> int:
         """How many operations a process issues in each stay: as many as wanted, if the problem knows operations."""
-        if wanted < 0:
-            raise ConfigError(f"operations must not be negative, and is {wanted}")
+        whole(wanted, "operations", 0)
         if wanted and not self.problem.operations:
             raise ConfigError(f"operations are for weak exclusion, and {self.name} is not weak")
         return wanted
 
+    def arguments_for(self, n: int) -> dict[str, object]:
+        """The arguments of a node's constructor in a system of another size."""
+        return Settings(self.spec, self.name, n, self.options).arguments
+
     def node(self, process: int) -> Node:
-        node: Node = self.algorithm(process, self.n, **self.arguments)
-        return node
+        return made_node(self.algorithm, process, self.n, self.arguments)
 
     def nodes(self) -> list[Node]:
         return [self.node(process) for process in range(self.n)]
