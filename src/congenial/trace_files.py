@@ -51,6 +51,8 @@ def check_folder_writable(path: Path, what: str) -> None:
             raise ConfigError(f"cannot write the {what} to {path}: {there} is no folder")
         with TemporaryDirectory(dir=there, prefix=".congenial-"):
             pass
+    except ConfigError:
+        raise
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot write the {what} to {path}: {why(error)}") from error
 

@@ -24,12 +24,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from congenial.checker.check import check
 from congenial.checker.replay import write_trace
 from congenial.cli import SUBCOMMANDS, main
-from congenial.lab.parameters import METRICS, PARAMETERS
+from congenial.lab.parameters import METRICS
 
 SECONDS = 6.0  # after which a command is ended; that is no fault
 MEMORY = 2 << 30  # bytes; a command that needs more must have said so before
@@ -153,9 +152,10 @@ POOLS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 WRONG = (
     "", " ", "x", "-1", "0", "1.5", "nan", "inf", "-inf", "1e400", "99999999999999999999", "1_0", "\u00e9\u4e16", "a b",
-    "\x00", "=", ":", "@", "|", "/", ",", ";", "-", "--", "..", "~", "no/such/place", "folder", "old.txt", "binary",
-    "/proc/x", "/dev/full", "a\nb", "0@", "@1", "0@5-1", "0@nan", "0@inf", "0|0@1", "9@1", "1/0", "0/1", "k=", "=k", "nodes=",
-    "nodes=x", "nodes=1,1", "seed=3", "uniform:5,1", "uniform:1", "constant:nan", "file:", "file:binary", "file:folder",
+    "=", ":", "@", "|", "/", ",", ";", "-", "--", "..", "~", "no/such/place", "folder", "old.txt", "binary",
+    "/proc/x", "/dev/full", "a\nb", "0@", "@1", "0@5-1", "0@nan", "0@inf", "0|0@1", "9@1", "1/0", "0/1", "k=", "=k",
+    "nodes=", "nodes=x", "nodes=1,1", "seed=3", "uniform:5,1", "uniform:1", "constant:nan", "file:",
+    "file:binary", "file:folder",
     "heartbeat:0,1", "heartbeat:1", "0;", ";", "0;9;0", "-1;0;0", "0,0;0;0", "own.py", "own.py:", "own.py:Nothing",
     "own.py:Mutable", "own.py:Loose", "own.py:Unmade", "own.py:not a name", "broken.py:Own", "missing.py:Own",
     "raises.py:Own", "folder:Own", ":Own", "lamport+", "+", "lamport+epochs+epochs", "lamport+nothing", "token-gme/",

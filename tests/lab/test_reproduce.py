@@ -67,7 +67,7 @@ def test_a_figure_leaves_results_pictures_and_a_verdict(little: Path, capsys: py
 
 
 def test_claims_as_json(little: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("reproduce", "little", "--claims", "--json", "--quick", "--jobs", "1") == 0
+    assert run("reproduce", "little", "--json", "--quick", "--jobs", "1") == 0
     (data,) = json.loads(capsys.readouterr().out)
     assert data["figures"] == ["1a", "1b"]
     assert [claim["verdict"] for claim in data["claims"]][:2] == ["reproduced", "not reproduced"]
@@ -77,8 +77,27 @@ def test_claims_as_json(little: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert (little / "runs" / "little-quick" / "claims.json").exists()
 
 
+def test_the_claims_alone_run_nothing(little: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is there is judged, and it is said how long the rest will take."""
+    assert run("reproduce", "little", "--claims", "--jobs", "1") == 0
+    out = capsys.readouterr().out
+    assert "pigs fly" in out
+    assert "3 not run" in out
+    assert "little: 18 runs to do, about 1 s or more: congenial reproduce little" in out
+    assert not list(little.iterdir()), "nothing is written either"
+    assert run("reproduce", "little/1a", "--jobs", "1") == 0
+    written = sorted((little / "runs").rglob("*"))
+    capsys.readouterr()
+    assert run("reproduce", "little", "--claims", "--jobs", "1") == 0
+    out = capsys.readouterr().out
+    assert "1 reproduced, 2 not reproduced" in out
+    assert "runs to do" not in out, "1b has the same runs as 1a"
+    assert sorted((little / "runs").rglob("*")) == written
+    assert run("reproduce", "little", "--claims", "--docs", "docs") == 2
+
+
 def test_the_page_for_people(little: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("reproduce", "little", "--claims", "--docs", "docs", "--jobs", "1") == 0
+    assert run("reproduce", "little", "--docs", "docs", "--jobs", "1") == 0
     page = (little / "docs" / "little.md").read_text()
     assert "congenial reproduce little --docs docs" in page
     assert "Varied: processes: 3, 5, 7. Fixed: requests 10." in page
@@ -121,7 +140,7 @@ def test_what_cannot_be_run_is_said_in_one_line(little: Path, capsys: pytest.Cap
         ("compare maekawa mekawa", "did you mean 'maekawa'"),
         ("sweep -a maekawa --vary nodes=3 --cluster nowhere://x", "no Dask scheduler answers at nowhere"),
         ("sweep -a maekawa --vary nodes=3 --jobs -1", "jobs must not be negative, and is -1"),
-        ("sweep -a maekawa --vary nodes=3 --out file/x", "cannot write to file/x"),
+        ("sweep -a maekawa --vary nodes=3 --out file/x", "cannot write the results to file/x: file is no folder"),
         ("reproduce little/9", "little has no figure '9'; it has: 1a, 1b, all"),
     ):
         assert run(*words.split()) == 2, words

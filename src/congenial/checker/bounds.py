@@ -18,6 +18,7 @@ Wants = str | Sequence[Sequence[Groups]]
 do. As a string, '0;1;0,1': process 0 asks for group 0, process 1 for group 1, process 2 for either, as the checker
 likes (it tries both); '0|1' asks for any one of the two."""
 
+MOST_MENU = 1000  # groups, each of which every process may ask for in every state
 ORDERS = ("", "any", "fifo")
 TIMERS = ("", "free", "quiet", "patient")
 
@@ -75,7 +76,7 @@ class Bounds:
     def __post_init__(self) -> None:
         whole(self.requests, "requests", 1)
         if self.groups is not None:
-            whole(self.groups, "groups", 1, MOST_GROUPS)
+            whole(self.groups, "groups", 1, MOST_MENU)
         for name in ("crashes", "losses", "duplicates", "suspicions"):
             whole(getattr(self, name), name, 0, MOST_FAULTS)
         whole(self.operations, "operations", 0)

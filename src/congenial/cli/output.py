@@ -89,13 +89,13 @@ def status_bar(label: str, unit: str) -> Iterator[Callable[[Status], None]]:
         task = progress.add_task(label, total=None, left="")
 
         def update(status: Status) -> None:
-            left = "" if status.seconds_left is None else f"about {_duration(status.seconds_left)} left"
+            left = "" if status.seconds_left is None else f"about {duration(status.seconds_left)} left"
             progress.update(task, completed=status.done, total=status.total, left=left)
 
         yield update
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,15 +10,16 @@ import typer
 
 from congenial.cli.options import Json, Markdown
 from congenial.cli.sweep import Cluster, Jobs, resumable
+from congenial.kernel.errors import ConfigError
 
 if TYPE_CHECKING:
     from congenial.lab.claims import Judged
-    from congenial.lab.reproduction import Reproduction
+    from congenial.lab.reproduction import Reproduction, Target
 
 EXAMPLES = """
 congenial reproduce token-gme/6a
 congenial reproduce token-gme/7a token-gme/7b --quick
-congenial reproduce token-gme --claims --json
+congenial reproduce token-gme --claims
 congenial reproduce survey/table2 survey/scaling
 congenial reproduce surrogate/5a surrogate/5c
 congenial reproduce comparison --docs docs
@@ -31,7 +33,10 @@ def command(
         list[str], typer.Argument(metavar="PAPER[/FIGURE]...", help="token-gme, token-gme/6a, survey/table2, all.")
     ],
     quick: Annotated[bool, typer.Option("--quick", help="A coarse version: few points, short runs.")] = False,
-    claims: Annotated[bool, typer.Option("--claims", help="Print the paper's claims and our verdicts.")] = False,
+    claims: Annotated[
+        bool,
+        typer.Option("--claims", help="Only print the claims, judged by the runs that are there; run nothing."),
+    ] = False,
     jobs: Jobs = 0,
     cluster: Cluster = "",
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Results go into FOLDER/PAPER.")] = Path("runs"),
@@ -41,37 +46,84 @@ def command(
 ) -> None:
     """Run a paper's experiments again, and say which of its claims are reproduced.
 
-    Each figure gets a folder with results, pictures and a verdict. Runs that are there already are not run again.
+    Each figure gets a folder with results, pictures and a verdict. Runs that are there already are not run again. How
+    long the others will take is said before they begin; --claims says it without running them.
     """
-    from congenial.cli.output import notice_if_interpreted, print_json, status_bar
+    from congenial.cli.output import notice_if_interpreted, one_form, print_json, status_bar
     from congenial.lab.api import reproduce
     from congenial.lab.reproduction import find_targets
+    from congenial.trace_files import as_path
 
+    one_form(json, markdown)
+    as_path(out, "--out")
+    wanted = [(target, out / f"{target.paper.name}{'-quick' if quick else ''}") for target in find_targets(targets)]
+    if claims:
+        if docs is not None or cluster:
+            raise ConfigError("--claims runs nothing and writes nothing: it goes without --docs and --cluster")
+        judge_claims(wanted, quick, jobs, json, markdown)
+        return
     made = []
-    places = []
-    for target in find_targets(targets):
+    for target, folder in wanted:
+        tell_time(target, folder, quick, jobs)
         paper = target.paper.name
         figures = [exhibit.name for exhibit in target.exhibits]
-        folder = out / f"{paper}{'-quick' if quick else ''}"
         with resumable(folder), status_bar(target.name, "runs") as progress:
             made.append(
                 reproduce(paper, figures=figures, quick=quick, folder=folder, docs=docs, jobs=jobs, cluster=cluster,
                           progress=progress)
             )  # fmt: skip
-        places.append(f"everything is in {folder}")
-        if docs is not None:
-            places.append(f"the page is {docs / f'{paper}.md'}")
     if json:
         print_json([item.as_dict() for item in made])
         return
     for item in made:
-        if claims:
-            show_claims(item.claims, markdown)
-        else:
-            show_exhibits(item, markdown)
+        show_exhibits(item, markdown)
     notice_if_interpreted()
-    for place in places:
-        print(place)
+    for target, folder in wanted:
+        print(f"everything is in {folder}")
+        if docs is not None:
+            print(f"the page is {docs / f'{target.paper.name}.md'}")
+
+
+def judge_claims(wanted: list[tuple[Target, Path]], quick: bool, jobs: int, json: bool, markdown: bool) -> None:
+    """Print the claims, and what is missing to judge all of them."""
+    from congenial.cli.output import print_json
+    from congenial.lab.reproduction import judge_target
+    from congenial.lab.store import Store
+
+    made = [judge_target(target, Store(folder, look=True), quick) for target, folder in wanted]
+    if json:
+        print_json([item.as_dict() for item in made])
+        return
+    for item, (target, folder) in zip(made, wanted, strict=True):
+        show_claims(item.claims, markdown)
+        todo = work_left(target, folder, quick, jobs)
+        if todo:
+            command = f"congenial reproduce {target.name}{' --quick' if quick else ''}"
+            print(f"{todo}: {command}")
+
+
+def tell_time(target: Target, folder: Path, quick: bool, jobs: int) -> None:
+    """Say on stderr how long the runs will take, if that is long."""
+    todo = work_left(target, folder, quick, jobs)
+    if todo and " s " not in todo:
+        print(f"congenial: {todo}", file=sys.stderr)
+
+
+def work_left(target: Target, folder: Path, quick: bool, jobs: int) -> str:
+    """How many runs are not there yet, and how long they will take; nothing if all are there."""
+    from congenial.cli.output import compiled, duration
+    from congenial.lab.estimate import missing_runs, seconds_of
+    from congenial.lab.reproduction import sweeps_of
+    from congenial.lab.store import Store
+    from congenial.lab.workers import check_jobs, processors
+
+    check_jobs(jobs)
+    store = Store(folder, look=True)
+    runs = missing_runs(sweeps_of(target, quick).values(), store)
+    if not runs:
+        return ""
+    seconds = seconds_of(runs, store.records.values(), jobs or processors(), compiled())
+    return f"{target.name}: {len(runs)} runs to do, about {duration(seconds)} or more"
 
 
 def show_exhibits(made: Reproduction, markdown: bool) -> None:

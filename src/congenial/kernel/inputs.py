@@ -96,7 +96,7 @@ def _number(value: Any, name: str) -> float:
     try:
         number = float(value)
     except OverflowError:
-        number = inf
+        raise ConfigError(f"{name} must be a smaller number than {shown(value)}") from None
     if number != number:
         raise ConfigError(f"{name} must be a number, not nan")
     return number

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from congenial import __version__
 from congenial.kernel.errors import ConfigError
+from congenial.kernel.inputs import shown
 from congenial.lab.claims import Judged, Tally, claims_table
 from congenial.lab.exhibits import Evidence, Exhibit
 from congenial.lab.papers import PAPERS, Paper
@@ -16,6 +17,7 @@ from congenial.lab.replication import fingerprint
 from congenial.lab.results import SweepResult
 from congenial.lab.runner import Progress, run_sweeps
 from congenial.lab.store import Store
+from congenial.lab.sweep import Sweep
 from congenial.lab.workers import Workers
 from congenial.view.table import as_text
 
@@ -114,10 +116,10 @@ def find_targets(texts: Sequence[str]) -> list[Target]:
     for text in texts:
         name, _, figure = text.partition("/")
         if name not in PAPERS:
-            raise ConfigError(f"there is no paper {name!r}; there are: {', '.join(PAPERS)}, all")
+            raise ConfigError(f"there is no paper {shown(name)}; there are: {', '.join(PAPERS)}, all")
         known = [item.name for item in PAPERS[name].exhibits]
         if figure not in (*known, "", "all"):
-            raise ConfigError(f"{name} has no figure {figure!r}; it has: {', '.join(known)}, all")
+            raise ConfigError(f"{name} has no figure {shown(figure)}; it has: {', '.join(known)}, all")
         wanted.setdefault(name, set()).update([figure] if figure in known else known)
     return [
         Target(PAPERS[name], tuple([exhibit for exhibit in PAPERS[name].exhibits if exhibit.name in names]))
@@ -125,11 +127,24 @@ def find_targets(texts: Sequence[str]) -> list[Target]:
     ]
 
 
+def judge_target(target: Target, store: Store, quick: bool = False) -> Reproduction:
+    """Judge the claims by the runs that are in the store, without running anything. A claim about a figure whose runs
+    are not all there is not judged."""
+    results = {name: SweepResult.of(sweep, store) for name, sweep in sweeps_of(target, quick).items()}
+    whole = {name: result for name, result in results.items() if len(result.runs) == len(result.sweep.points())}
+    return Reproduction(target, quick, whole, [claim.judge(whole) for claim in target.paper.all_claims()])
+
+
+def sweeps_of(target: Target, quick: bool) -> dict[str, Sweep]:
+    """All sweeps of the target's exhibits, by name of the result."""
+    return {name: sweep for exhibit in target.exhibits for name, sweep in exhibit.sweeps(quick).items()}
+
+
 def run_target(
     target: Target, store: Store, workers: Workers, quick: bool = False, progress: Progress | None = None
 ) -> Reproduction:
     """Run all exhibits together, so that runs they share are run once, and judge the claims."""
-    sweeps = {name: sweep for exhibit in target.exhibits for name, sweep in exhibit.sweeps(quick).items()}
+    sweeps = sweeps_of(target, quick)
     run_sweeps(list(sweeps.values()), store, workers, progress)
     results = {name: SweepResult.of(sweep, store) for name, sweep in sweeps.items()}
     return Reproduction(target, quick, results, [claim.judge(results) for claim in target.paper.all_claims()])

@@ -110,7 +110,9 @@ class Sweep:
         whole(self.many, "many", 0)
         inputs.seed(self.seed, self.most)
         if not 2 <= self.least <= self.most:
-            raise ConfigError(f"least and most: 2 <= least <= most replications, not {self.least} and {self.most}")
+            raise ConfigError(
+                f"least and most: 2 <= least <= most replications, not {shown(self.least)} and {self.most}"
+            )
 
     @property
     def baseline(self) -> str:

@@ -194,7 +194,10 @@ def parse_distribution(text: str, what: str, bare: str = "exponential") -> Distr
     if not rest:
         kind, rest = (bare, text) if bare != "uniform" else (bare, f"0,{_twice(text)}")
     if kind == "file":
-        return Measured(rest)
+        try:
+            return Measured(rest)
+        except ConfigError as error:
+            raise ConfigError(f"{what}: {error}") from None
     try:
         values = [float(part) for part in rest.split(",")]
     except ValueError:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from congenial.kernel.errors import CongenialError
+from congenial.kernel.inputs import algorithm_options
 from congenial.kernel.node import Node
 from congenial.kernel.spec import Law
 from congenial.sim.engine import Engine
@@ -73,7 +74,7 @@ def measure_hops(
     >>> measure_hops("ricart-agrawala", 5).waiting.most
     2.0
     """
-    given = dict(options or {})
+    given = algorithm_options(options)
     calm = _run(Scenario(algorithm, nodes, groups, ROUNDS, 0, "constant:1", "constant:1", load="turns", options=given))
     hold = f"constant:{10 * (nodes + 1)}"  # longer than any request travels
     busy = _run(Scenario(algorithm, nodes, groups, ROUNDS, "constant:0", hold, "constant:1", options=given))

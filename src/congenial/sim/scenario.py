@@ -168,7 +168,10 @@ class Scenario:
             gap = 2 * hold.mean + 1000 * (1 + self.channel_delay().mean) + n
             return Turns(n, self.requests, gap, hold, choice)
         if self.load.endswith(".csv"):
-            return Recorded(read_arrivals(self.load, n), n, hold)
+            try:
+                return Recorded(read_arrivals(self.load, n), n, hold)
+            except ConfigError as error:
+                raise ConfigError(f"load: {error}") from None
         raise ConfigError(f"unknown load {shown(self.load)}: closed, burst, single, turns or a .csv file of arrivals")
 
     def channel_delay(self) -> Distribution:

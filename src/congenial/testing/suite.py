@@ -24,6 +24,7 @@ from congenial.checker.fuzz import fuzz
 from congenial.checker.rules import Rules
 from congenial.checker.stepper import Action, Stepper
 from congenial.checker.walk import Walk
+from congenial.kernel.inputs import algorithm_options, whole
 from congenial.kernel.message import messages_of, nested_messages
 from congenial.kernel.node import Node
 from congenial.kernel.problem import Groups
@@ -71,8 +72,9 @@ def conformance(
 ) -> list[Case]:
     """All cases for an algorithm: a catalogue name, 'path/to/file.py:ClassName', or a class. `options` are those of its
     `Spec`; `states` bounds each exploration, and `runs` is the number of random schedules in a case."""
-    suite = Suite(find_algorithm(algorithm), dict(options or {}), states, runs)
-    return suite.cases()
+    whole(states, "states", 1)
+    whole(runs, "runs", 1)
+    return Suite(find_algorithm(algorithm), algorithm_options(options), states, runs).cases()
 
 
 class Suite:
