@@ -15,7 +15,8 @@ from netlab import QUICK, address_of, cabled_clusters, clusters, crash, listener
 from visitors import Visitor, call, hello, picture
 
 from congenial.net.addresses import address
-from congenial.net.config import ClusterConfig
+from congenial.net.certs import make_certificates
+from congenial.net.config import ClusterConfig, Tls
 from congenial.net.errors import ClusterDegraded, ProtocolError
 from congenial.net.link import Link
 from congenial.net.locks import Cluster
@@ -311,14 +312,21 @@ def test_members_with_different_secrets_say_so_on_both_sides(tmp_path: Path, cap
 # -- connections that say nothing ------------------------------------------------------------------
 
 
-def test_idle_connections_keep_nobody_out(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("secure", [False, True])
+def test_idle_connections_keep_nobody_out(secure: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    settings: dict[str, Any] = {"timing": QUICK}
+    if secure:
+        make_certificates("abc", tmp_path)
+        paths = [str(tmp_path / name) for name in ("ca.pem", "{name}.pem", "{name}.key")]
+        settings["tls"] = Tls(*paths)
+
     async def story() -> None:
-        async with clusters(3) as members:
+        async with clusters(3, **settings) as members:
             idle = [await asyncio.open_connection(*address(members[1].config.nodes["b"])) for _ in range(300)]
             nodes = members[0].config.nodes
             await crash(members[0])
             idle += [await asyncio.open_connection(*address(nodes["b"])) for _ in range(100)]
-            async with Cluster("a", ClusterConfig(nodes, timing=QUICK)) as again:
+            async with Cluster("a", ClusterConfig(nodes, **settings)) as again:
                 await again.ready(20)
                 async with again.mutex("x", timeout=20):
                     pass

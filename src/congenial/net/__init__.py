@@ -7,9 +7,9 @@ calls those above it only through an interface that it declares itself:
 - `door`, `hall` and `guarded` are one lock, semaphore or replicated object, with the tasks that wait for it
   (`entrance`).
 - `seat` is one node: it takes steps in the kernel's process shell, and carries out what they do.
-- `membership` knows which members are there (`roster`, `greeting`, `suspicion`,
-  `dialer`).
-- `link` delivers messages once and in order, whatever happens to connections (`connection`).
+- `membership` knows which members are there (`roster`, `greeting`, `suspicion`).
+- `link` delivers messages once and in order, whatever happens to connections (`connection`, `porter`, `dialer`). Both
+  ends of a connection prove that they belong to the cluster (`handshake`, `secret`).
 - `wire` and `codec` turn frames and messages into bytes.
 
 Everything that one event causes is one `turn`, which ends by saving (`storage`) and then sending.

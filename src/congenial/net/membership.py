@@ -17,7 +17,6 @@ from typing import Any, Protocol
 
 from congenial.kernel.errors import ConfigError
 from congenial.net import forks
-from congenial.net.addresses import address
 from congenial.net.config import ClusterConfig
 from congenial.net.connection import Connection
 from congenial.net.dialer import Dialer
@@ -135,7 +134,7 @@ class Membership:
     async def start(self, listener: socket.socket | None = None) -> None:
         """Listen and call; returns immediately. `opened` is set when everyone is there."""
         if self.n > 1:
-            await self.porter.listen(*address(self.config.nodes[self.name]), listener)
+            await self.porter.listen(self.config.nodes[self.name], listener)
         for link in self.links:
             if link.peer > self.me:
                 calling = self.dialer.keep_calling(link)
@@ -266,6 +265,7 @@ class Membership:
                 self.suspicion.suspect(link, RESTARTED)  # if only for a moment
             if link.connection is not None:
                 link.connection.abort()
+            link.counts = True
             link.forget()
         link.refusal = ""
         if self.dialer.witness is link:
@@ -300,12 +300,15 @@ class Membership:
             self.dialer.hear_of_another(link)
 
     def _give_way(self, link: Link, known: int, reason: str) -> None:
-        """A process that was started later has our name. If we have just been started ourselves, our clock is slow."""
+        """A process that was started later has our name. If nobody has accepted us yet, it may be gone, and our clock
+        slow: begin again, as if we had been started later still."""
         if self.took_part:
             self.end(f"{self.name!r} takes part no more: {link.name!r} says that {reason}")
-        elif not self.roster.open:
-            self.roster.incarnations[self.me] = new_incarnation(known)
-            self.remember_number(self.incarnation)
+            return
+        self.roster.incarnations[self.me] = new_incarnation(known)
+        self.remember_number(self.incarnation)
+        for connection in list(self.connections):  # on which we may have told the old incarnation
+            connection.abort()
 
     def end(self, reason: str) -> None:
         """Take part no more, for good."""

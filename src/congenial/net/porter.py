@@ -12,10 +12,12 @@ import logging
 import socket
 import ssl
 from collections.abc import Callable
+from functools import partial
 
 from congenial.kernel.errors import ConfigError
 from congenial.net import connection as connections
 from congenial.net import forks
+from congenial.net.addresses import address
 from congenial.net.connection import Connection, place_of
 from congenial.net.logs import Seldom, log
 
@@ -36,18 +38,17 @@ class Porter:
         self.listeners: list[socket.socket] = []
         self.strangers: dict[asyncio.Task[None], socket.socket] = {}  # oldest first
 
-    async def listen(self, host: str, port: int, listener: socket.socket | None = None) -> None:
-        """Listen on all addresses of a host, or on a socket that is bound already."""
+    async def listen(self, place: str, listener: socket.socket | None = None) -> None:
+        """Listen at an address, or on a socket that is bound to it already."""
         try:
-            self.listeners = [listener] if listener is not None else await self._bind(host, port)
+            self.listeners = [listener] if listener is not None else await self._bind(*address(place))
             for made in self.listeners:
                 made.setblocking(False)
                 made.listen(BACKLOG)
                 self.loop.add_reader(made.fileno(), self._on_callers, made)
         except OSError as error:
             self.close()
-            reason = error.strerror or error
-            raise ConfigError(f"node {self.name!r} cannot listen on {host}:{port}: {reason}") from error
+            raise ConfigError(f"node {self.name!r} cannot listen on {place}: {error.strerror or error}") from error
 
     async def _bind(self, host: str, port: int) -> list[socket.socket]:
         found = await self.loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -109,7 +110,7 @@ class Porter:
     def _let_in(self, caller: socket.socket, where: str) -> None:
         stranger = self.loop.create_task(self._meet(caller, where), name=f"congenial meets {where}")
         self.strangers[stranger] = caller
-        stranger.add_done_callback(self._forget)
+        stranger.add_done_callback(partial(self._forget, caller))
         if len(self.strangers) > MOST_STRANGERS:
             oldest = next(iter(self.strangers))
             del self.strangers[oldest]
@@ -118,8 +119,10 @@ class Porter:
                 reason = f"more than {MOST_STRANGERS} connections have not said who they are: the oldest are closed"
                 log(logging.WARNING, "connection.crowd", node=self.name, at=where, reason=reason)
 
-    def _forget(self, stranger: asyncio.Task[None]) -> None:
+    def _forget(self, caller: socket.socket, stranger: asyncio.Task[None]) -> None:
         self.strangers.pop(stranger, None)
+        if stranger.cancelled():
+            caller.close()  # nothing else does if the task had not begun
 
     async def _meet(self, caller: socket.socket, where: str) -> None:
         """Wait until a connection is a member's, or closed."""
