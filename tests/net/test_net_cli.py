@@ -190,3 +190,17 @@ def test_the_demo_ends_without_a_violation(machine: Machine) -> None:
     assert rows["violations, as seen by the witness"] == "0"
     assert int(rows["entries"]) > 10
     assert int(rows["most listeners at once"]) >= 2
+
+
+@pytest.mark.deep
+def test_the_demo_can_be_interrupted(machine: Machine) -> None:
+    demo = machine.spawn("demo", "--seconds", "60")
+    try:
+        time.sleep(4)  # its nodes are there, or about to come
+        assert demo.poll() is None
+        demo.send_signal(signal.SIGINT)
+        out, err = demo.communicate(timeout=60)
+    finally:
+        demo.kill()
+        demo.wait()
+    assert (demo.returncode, out, err) == (1, "", "congenial: interrupted\n")

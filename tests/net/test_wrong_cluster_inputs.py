@@ -7,8 +7,9 @@ new setting without a row there fails.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from math import inf, nan
 from pathlib import Path
 from types import MappingProxyType
@@ -114,13 +115,15 @@ def keys() -> dict[str, Any]:
     return {prefix + key: kind for prefix, made in SECTIONS.items() for key, kind in hints(made).items()}
 
 
+def plain_type(kind: Any) -> Any:
+    if get_origin(kind) is Mapping:
+        return Mapping
+    (plain,) = [part.__origin__ for part in (kind, *get_args(kind)) if hasattr(part, "__metadata__")]
+    return plain
+
+
 def wrong_types(kind: Any) -> list[Any]:
-    if section(kind) is not None:
-        return OF_WRONG_TYPE["section"]
-    plain = get_origin(kind)
-    if plain is not Mapping:
-        (plain,) = [part.__origin__ for part in (kind, *get_args(kind)) if hasattr(part, "__metadata__")]
-    return OF_WRONG_TYPE[plain]
+    return OF_WRONG_TYPE["section" if section(kind) is not None else plain_type(kind)]
 
 
 CASES = [
@@ -194,6 +197,27 @@ def test_a_wrong_setting_is_refused_from_python_and_from_a_file(
     else:
         prefix = f"{outer}." if outer else ""
         assert said == f"{path}: {prefix}{refusal(lambda: from_python(key, value))}"
+
+
+TYPES = {bool: "boolean", str: "string", float: "number", Mapping: "table"}
+
+
+def test_the_docs_list_all_keys() -> None:
+    """Their types, what is allowed and their defaults, as they are in the code."""
+    page = (Path(__file__).parents[2] / "docs" / "locks.md").read_text(encoding="utf-8")
+    shown = dict(re.findall(r"^\| `([\w.]+)` \| (\w+ \| .* \| .*) \| .* \|$", page, re.MULTILINE))
+    declared = {}
+    for prefix, made in SECTIONS.items():
+        for setting in fields(made):
+            kind = hints(made)[setting.name]
+            if section(kind) is None:
+                table = get_origin(kind) is Mapping
+                words = f"for each name {allowed(get_args(kind)[1])}" if table else allowed(kind)
+                default = "needed" if setting.default is MISSING else f"`{toml(setting.default)}`"
+                if setting.default_factory is not MISSING:
+                    default = "empty"
+                declared[prefix + setting.name] = f"{TYPES[plain_type(kind)]} | {words} | {default}"
+    assert {key: row for key, row in shown.items() if key in declared} == declared
 
 
 UNREADABLE: dict[str, tuple[bytes, str]] = {

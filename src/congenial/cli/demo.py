@@ -115,6 +115,9 @@ class Demo:
             finally:
                 await self.witness.close()
                 for node in nodes:
+                    if self.finished < len(NODES) and node.returncode is None:
+                        node.terminate()
+                for node in nodes:
                     try:
                         await asyncio.wait_for(node.wait(), 5)
                     except TimeoutError:
