@@ -26,6 +26,7 @@ LAYERS = (  # from the bottom
     {"guarded", "reminders"},
     {"unclaimed"},
     {"table"},
+    {"reports"},
     {"host"},
     {"metrics"},
     {"locks"},

@@ -150,7 +150,7 @@ def test_a_peer_that_was_only_slow_is_given_more_time() -> None:
                 cables[1].down = True
                 cables[1].cut()
                 await until(lambda: link.away)
-                assert members[0]._host.status()["links"][link.name]["patience"] == allowed[-1]
+                assert members[0].status()["links"][link.name]["patience"] == allowed[-1]
                 cables[1].down = False
                 await until(lambda: not link.away)
             allowed.append(link.patience.allowed)

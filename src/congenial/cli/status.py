@@ -16,34 +16,41 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 congenial status
-congenial status --config cluster.toml --node a --json
+congenial status --top 5
+congenial status --lock invoices
+congenial status --config cluster.toml --node a --json --top 10000
 """
 
 
 def command(
+    lock: Annotated[str | None, typer.Option(help="Show this lock only.")] = None,
+    top: Annotated[int, typer.Option(help="Show so many locks of each node, the busiest ones.")] = 20,
     config: Config = Path("cluster.toml"),
     node: Annotated[str, typer.Option("--node", help="Which node of this machine to ask, if it runs several.")] = "",
     socket: Socket = "",
     json: Json = False,
 ) -> None:
-    """Show nodes, links, locks, holders and queues, as told by every node that answers."""
+    """Show nodes, links, locks, holders and queues, as told by every node that answers.
+
+    Of each node the busiest locks are shown: those for which most tasks wait, then those with most holders.
+    """
     import asyncio
 
     from congenial.cli.output import print_json
 
-    told = asyncio.run(ask(connect(config, node, socket)))
+    told = asyncio.run(ask(connect(config, node, socket), lock, top))
     if json:
         print_json(told)
     else:
-        show_status(told)
+        show_status(told, lock)
 
 
-async def ask(node: Client) -> dict[str, dict[str, Any] | None]:
+async def ask(node: Client, lock: str | None, top: int) -> dict[str, dict[str, Any] | None]:
     async with node as client:
-        return await client.status_of_all()
+        return await client.status_of_all(lock=lock, top=top)
 
 
-def show_status(told: dict[str, dict[str, Any] | None]) -> None:
+def show_status(told: dict[str, dict[str, Any] | None], lock: str | None) -> None:
     from congenial.cli.output import show, table
 
     nodes = table("node", "state", "algorithm", "links", ">entries", ">sessions", ">messages", ">resent")
@@ -58,12 +65,31 @@ def show_status(told: dict[str, dict[str, Any] | None]) -> None:
         counts = [str(number) for number in (status["entries"], status["sessions"], messages, resent)]
         nodes.add_row(name, state, status["algorithm"], links, *counts)
     show(nodes)
+    answers = {name: status for name, status in told.items() if status is not None}
     locks = table("lock", "node", "phase", "group", ">holders", ">queue", ">fence", ">entries")
-    for name, status in told.items():
-        for lock, seen in (status or {"locks": {}})["locks"].items():
-            fence = str(seen["fence"] or "")
-            counts = [str(seen["holders"]), str(seen["queue"]), fence, str(seen["entries"])]
-            locks.add_row(lock, name, seen["phase"], seen["group"] or "", *counts)
+    for label in busiest_first(answers):
+        for name, status in answers.items():
+            seen = status["locks"].get(label)
+            if seen is not None:
+                fence = str(seen["fence"] or "")
+                counts = [str(seen["holders"]), str(seen["queue"]), fence, str(seen["entries"])]
+                locks.add_row(label, name, seen["phase"], seen["group"] or "", *counts)
     if locks.row_count:
         print()
         show(locks)
+    elif lock is not None:
+        print(f"\nno node has used a lock {lock!r}")
+    more = [f"{status['more']} more at {name}" for name, status in answers.items() if status["more"]]
+    if more:
+        print(f"and {', '.join(more)} (--top shows more, --lock a certain one)")
+
+
+def busiest_first(answers: dict[str, dict[str, Any]]) -> list[str]:
+    """The locks that any node has told of: first those for which most tasks wait, at all nodes together."""
+    busy: dict[str, list[int]] = {}
+    for status in answers.values():
+        for label, seen in status["locks"].items():
+            sums = busy.setdefault(label, [0, 0, 0])
+            for at, what in enumerate(("queue", "holders", "entries")):
+                sums[at] -= seen[what]
+    return sorted(busy, key=lambda label: (busy[label], label))

@@ -275,13 +275,16 @@ class BlockingCluster(LockForms[BlockingLock, "BlockingHeld | None"]):
         """A replicated object, whose operations are issued under a lock; as `Cluster.guarded`."""
         return BlockingGuarded(self, self._call(lambda: self._cluster.guarded(name, machine, timeout=timeout)))
 
-    def status(self) -> dict[str, Any]:
-        """This process's links, locks, holders and queues, as plain data."""
-        return self._call(self._cluster.status)
+    def status(self, *, lock: str | None = None, top: int = 1000) -> dict[str, Any]:
+        """This process's links, locks, holders and queues, as plain data; as `Cluster.status`."""
+        return self._run(self._status(lock, top))
 
-    def status_of_all(self) -> dict[str, dict[str, Any] | None]:
-        """Every member's status, by name; None for those that do not answer."""
-        return self._run(self._cluster.status_of_all())
+    async def _status(self, lock: str | None, top: int) -> dict[str, Any]:
+        return await self._cluster._host.reports.in_pieces(lock, top)
+
+    def status_of_all(self, *, lock: str | None = None, top: int = 1000) -> dict[str, dict[str, Any] | None]:
+        """Every member's status, by name; None for those that do not answer; as `Cluster.status_of_all`."""
+        return self._run(self._cluster.status_of_all(lock=lock, top=top))
 
     def _lock(self, mode: str, name: str, group: str, k: int, timeout: float | None) -> BlockingLock:
         return BlockingLock(self, name, lambda: self._cluster._lock(mode, name, group, k, timeout))

@@ -26,6 +26,7 @@ from congenial.net.errors import ClusterDegraded, LockTimeout
 from congenial.net.held import Losable, WithBody, innermost
 from congenial.net.local import check_length, is_trusted, user_of
 from congenial.net.locks import LockForms
+from congenial.net.reports import check_top
 from congenial.net.service import ERRORS, LONGEST_LINE, Answer, Ask
 
 
@@ -98,6 +99,7 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]]):
         self._gone = f"the node on {path} is gone"
         self.held: dict[int, RemoteHeld] = {}
         self._answers: dict[int, asyncio.Future[Answer]] = {}
+        self._told: dict[int, dict[str, dict[str, Any] | None]] = {}  # statuses, as far as they have arrived
         self._ids = 0
         self._writer: asyncio.StreamWriter | None = None
         self._listening: asyncio.Task[None] | None = None
@@ -155,9 +157,17 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]]):
         connected: socket.socket = self._writer.get_extra_info("socket")
         return connected
 
-    async def status_of_all(self) -> dict[str, dict[str, Any] | None]:
-        answer = await self.ask(Ask("status", self.next_id()))
-        return answer.status or {}
+    async def status_of_all(self, *, lock: str | None = None, top: int = 1000) -> dict[str, dict[str, Any] | None]:
+        """As `Cluster.status_of_all`."""
+        check_top(top)
+        ask = Ask("status", self.next_id(), name=lock or "", top=top)
+        told: dict[str, dict[str, Any] | None] = {}
+        self._told[ask.id] = told
+        try:
+            await self.ask(ask)
+        finally:
+            del self._told[ask.id]
+        return told
 
     def next_id(self) -> int:
         self._ids += 1
@@ -190,7 +200,9 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]]):
             while line := await reader.readline():
                 answer: Answer = decode(line)
                 future = self._answers.get(answer.id)
-                if future is not None and not future.done():
+                if answer.more:
+                    self._add(answer)
+                elif future is not None and not future.done():
                     future.set_result(answer)
                 elif answer.id in self.held:
                     self._lose(answer.id, answer.text)
@@ -206,6 +218,14 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]]):
                 self._lose(number, self._gone)
             if self._writer is not None:
                 self._writer.close()
+
+    def _add(self, answer: Answer) -> None:
+        """A part of a status."""
+        told = self._told.get(answer.id, {})
+        for name, part in (answer.status or {}).items():
+            known = told.setdefault(name, part)
+            if known is not None and known is not part:
+                known["locks"].update(part["locks"])
 
     def _lose(self, number: int, why: str) -> None:
         self.held.pop(number)._lose(why)

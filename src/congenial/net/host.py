@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import logging
-import random
 import socket
 from typing import Any
 
@@ -19,11 +16,10 @@ from congenial.net.link import Link
 from congenial.net.logs import log
 from congenial.net.membership import Membership
 from congenial.net.replica import Replicated
+from congenial.net.reports import Reports
 from congenial.net.storage import DirectoryStorage, Storage
 from congenial.net.table import LockTable
 from congenial.net.turn import Turn
-from congenial.net.wire import Query, Report
-from congenial.transform.epochs import Epochs
 
 
 class Host:
@@ -41,9 +37,8 @@ class Host:
         rejoins = self.system.algorithm.rejoins and semaphores.algorithm.rejoins
         self.membership = Membership(name, config, self.turn, self.vocabulary, self.system.name, rejoins)
         self.locks = LockTable(self.membership, self.vocabulary, self.system)
-        self.queries: dict[int, asyncio.Future[bytes]] = {}
+        self.reports = Reports(self.membership, self.locks, self._head)
         self.membership.on_end = self._fail_all
-        self.membership.handlers |= {Query: self._on_query, Report: self._on_report}
         self.forked: ConfigError | None = None  # in a forked child: why it must not use this
         forks.watch(self)
 
@@ -58,6 +53,7 @@ class Host:
         if self.membership.closing:
             return
         self.membership.stop()
+        self.reports.close()
         with self.turn:
             for entrance in self.locks.entrances():
                 entrance.close()
@@ -90,43 +86,16 @@ class Host:
 
     # -- status ----------------------------------------------------------------------------------------
 
-    async def ask_everyone(self, patience: float = 1.0) -> dict[str, dict[str, Any] | None]:
-        """The status of every member, by name; None for those that do not answer."""
-        asked: dict[str, asyncio.Future[bytes]] = {}
-        with self.turn:
-            for link in self.membership.links:
-                number = random.getrandbits(62)
-                self.queries[number] = asked[link.name] = self.membership.loop.create_future()
-                link.post(Query(number))
-        if asked:
-            await asyncio.wait(asked.values(), timeout=patience)
-        self.queries.clear()
-        told: dict[str, dict[str, Any] | None] = {self.name: self.status()}
-        for name, answer in asked.items():
-            told[name] = json.loads(answer.result()) if answer.done() else None
-        return {name: told[name] for name in self.membership.members}
-
-    def _on_query(self, link: Link, query: Query) -> None:
-        link.post(Report(query.number, json.dumps(self.status()).encode()))
-
-    def _on_report(self, link: Link, report: Report) -> None:
-        answer = self.queries.get(report.number)
-        if answer is not None and not answer.done():
-            answer.set_result(report.status)
-
-    def status(self) -> dict[str, Any]:
-        roster, tally, entrances = self.membership.roster, self.locks.tally, self.locks.entrances()
+    def _head(self) -> dict[str, Any]:
+        """How this process is, without its locks."""
+        tally, roster = self.locks.tally, self.membership.roster
         return {
             "name": self.name,
             "cluster": self.config.cluster,
             "algorithm": self.system.name,
             "open": roster.open,
             "past": roster.past,
-            "abstains": self.abstentions(),
             "links": {link.name: self._status_of(link) for link in self.membership.links},
-            "locks": {entrance.label: entrance.status() for entrance in entrances},
-            "entries": sum([entrance.entries for entrance in entrances]),
-            "sessions": sum([entrance.sessions for entrance in entrances]),
             "messages": self.messages_sent(),
             "waits": sum(tally.waits),
             "waits_total": round(tally.waits_total, 6),
@@ -144,11 +113,6 @@ class Host:
             "connections": link.connections,
             "resent": link.resent,
         }
-
-    def abstentions(self) -> int:
-        """In how many locks this process has no vote yet, since it has lost its memory."""
-        nodes = [seat.node for entrance in self.locks.entrances() for seat in entrance.seats]
-        return sum([isinstance(node, Epochs) and node.abstains() for node in nodes])
 
     def messages_sent(self) -> dict[str, int]:
         """By the name of their kind."""

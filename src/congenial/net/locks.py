@@ -243,13 +243,18 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         name, timeout = checked_text("name", name), checked_timeout(timeout)
         return Guarded(self._host.locks.guard(guarded_key(name), name, machine), timeout)
 
-    def status(self) -> dict[str, Any]:
-        """This process's links, locks, holders and queues, as plain data."""
-        return self._host.status()
+    def status(self, *, lock: str | None = None, top: int = 1000) -> dict[str, Any]:
+        """This process's links, locks, holders and queues, as plain data.
 
-    async def status_of_all(self) -> dict[str, dict[str, Any] | None]:
-        """Every member's status, by name; None for those that do not answer."""
-        return await self._host.ask_everyone()
+        `locks` has the `top` busiest ones (most tasks waiting, then most inside), and `more` says how many others there
+        are. Or `lock` names one, together with the semaphore and the guarded object of that name.
+        """
+        return self._host.reports.at_once(lock, top)
+
+    async def status_of_all(self, *, lock: str | None = None, top: int = 1000) -> dict[str, dict[str, Any] | None]:
+        """Every member's status, by name; None for those that do not answer. `top` is for each member, and at most
+        10,000. The event loop goes on meanwhile, however many locks there are."""
+        return await self._host.reports.of_all(lock, top)
 
     def _lock(self, mode: str, name: str, group: str, k: int, timeout: float | None) -> Lock:
         host = self._host

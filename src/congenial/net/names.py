@@ -48,6 +48,11 @@ def guarded_key(name: str) -> str:
     return _GUARDED_MARK + lock_key(name)
 
 
+def keys_of(key: str) -> tuple[str, str, str]:
+    """The keys of the lock, the semaphore and the guarded object that have the same name."""
+    return key, _SEMAPHORE_MARK + key, _GUARDED_MARK + key
+
+
 def is_guarded(key: str) -> bool:
     return key.startswith(_GUARDED_MARK)
 

@@ -4,10 +4,11 @@ One JSON object a line, both ways. A program asks:
 
     {"do": "acquire", "id": 1, "mode": "group", "name": "jukebox", "group": "disc-7", "k": 0, "timeout": 2.5}
     {"do": "release", "id": 1}
-    {"do": "status", "id": 2}
+    {"do": "status", "id": 2, "top": 20}
 
-and the node answers {"id": 1, "fence": 17} or {"id": 1, "error": "LockTimeout", "text": "..."}. What a program holds is
-released when its connection ends. When a lock is lost, the node sends {"id": 1, "error": "LockLost", ...} unasked.
+and the node answers {"id": 1, "fence": 17} or {"id": 1, "error": "LockTimeout", "text": "..."}. A status comes in
+several lines, each with a part of it; all but the last one say "more". What a program holds is released when its
+connection ends. When a lock is lost, the node sends {"id": 1, "error": "LockLost", ...} unasked.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld
 from congenial.net.held import Held
 from congenial.net.local import LocalListener, is_trusted, listen, user_of
 from congenial.net.locks import Cluster
+from congenial.net.reports import PAGE
 
 LONGEST_LINE = 1 << 20
 ERRORS: dict[str, type[CongenialError]] = {
@@ -52,6 +54,7 @@ class Ask(msgspec.Struct, forbid_unknown_fields=True):
     group: str = ""
     k: int = 1
     timeout: float | None = None
+    top: int = 1000
 
 
 class Answer(msgspec.Struct, omit_defaults=True):
@@ -61,6 +64,7 @@ class Answer(msgspec.Struct, omit_defaults=True):
     error: str = ""
     text: str = ""
     status: dict[str, Any] | None = None
+    more: bool = False
 
 
 # -- the node's end ---------------------------------------------------------------------------------------------
@@ -169,7 +173,19 @@ class Session:
         self._answer(Answer(ask.id, error="LockLost", text=why))
 
     async def _status(self, ask: Ask) -> None:
-        self._answer(Answer(ask.id, status=dict(await self.cluster.status_of_all())))
+        try:
+            told = await self.cluster.status_of_all(lock=ask.name or None, top=ask.top)
+        except CongenialError as error:
+            self._answer(Answer(ask.id, error=type(error).__name__, text=str(error)))
+            return
+        for name, status in told.items():
+            locks = [] if status is None else list(status["locks"].items())
+            self._answer(Answer(ask.id, status={name: status and {**status, "locks": {}}}, more=True))
+            for start in range(0, len(locks), PAGE):
+                part = {"locks": dict(locks[start : start + PAGE])}
+                self._answer(Answer(ask.id, status={name: part}, more=True))
+                await self.writer.drain()
+        self._answer(Answer(ask.id))
 
     def _release(self, number: int) -> None:
         held = self.held.pop(number, None)

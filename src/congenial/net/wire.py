@@ -80,15 +80,20 @@ class Nudge(Frame, tag=5):
 
 
 class Query(Frame, tag=6):
-    """A question for the receiver's status."""
+    """A question for a page of the receiver's status: of one lock, by its key, or with so many of the busiest ones."""
 
     number: int
+    lock: str | None = None
+    top: int = 0
+    page: int = 0
 
 
 class Report(Frame, tag=7):
-    """The answer to a `Query`, as JSON."""
+    """The answer to a `Query`: one of several pages, as JSON. The first one has all but the locks."""
 
     number: int
+    page: int
+    pages: int
     status: bytes
 
 
