@@ -103,6 +103,7 @@ class Cable:
         self.down = False
         self.delay = 0.0  # seconds that everything takes on its way
         self.recording: dict[str, bytes] | None = None  # all that goes there and back, if it is to be recorded
+        self.mute = False  # nothing that the member says arrives, but it hears the others
         self.times_cut = 0
         self.writers: set[asyncio.StreamWriter] = set()
         self.tasks: set[asyncio.Task[None]] = set()
@@ -163,6 +164,8 @@ class Cable:
     ) -> None:
         with contextlib.suppress(ConnectionError):
             while data := await reader.read(4096):
+                if self.mute and way == "back":
+                    continue
                 if self.delay:
                     await asyncio.sleep(self.delay)
                 part = data[: budget[0]]

@@ -95,7 +95,8 @@ def test_a_peer_that_refuses_whatever_is_sent_does_not_count() -> None:
                 membership(member).handlers[Data] = refuse
             waiting = asyncio.create_task(members[2].mutex("y").acquire())
             await until(lambda: held.lost)
-            assert all([link.away for link in membership(members[2]).links])
+            await until(lambda: all([link.away for link in membership(members[2]).links]))
+            assert not waiting.done()
             waiting.cancel()
 
     asyncio.run(story())

@@ -13,7 +13,7 @@ FOLDER = Path(congenial.net.__file__).parent
 LAYERS = (  # from the bottom
     {"errors", "logs", "names", "storage", "operations", "local", "checked", "addresses", "config", "secret"}
     | {"authority", "certs", "forks"},
-    {"wire", "turn", "numbering"},
+    {"wire", "turn", "numbering", "lease"},
     {"codec", "handshake"},
     {"link"},
     {"connection", "greeting"},

@@ -36,6 +36,8 @@ class Watch:
 
     def on_acknowledged(self, link: Link) -> None: ...
 
+    def on_echo(self, link: Link, sent: float, allowed: float) -> None: ...
+
     @property
     def allowed(self) -> float:
         return self.link.patience.allowed

@@ -13,8 +13,10 @@ def missing(membership: Membership) -> list[Link]:
     if not roster.open:
         absent = roster.absent()
         return [link for link in membership.links if link.peer in absent]
-    away = [link for link in membership.links if link.away]
-    return [] if membership.rejoins and 2 * (membership.n - len(away)) > membership.n else away
+    if not membership.rejoins:
+        return [link for link in membership.links if link.away]
+    away = [link for link in membership.links if link.away or not membership.lease.granted_by(link.peer)]
+    return [] if 2 * (membership.n - len(away)) > membership.n else away
 
 
 def hopeless_since(membership: Membership, now: float) -> float | None:

@@ -90,15 +90,27 @@ class BlockingHeld:
     @property
     def held(self) -> bool:
         """True while the lock is neither released nor lost."""
-        return self._held.held
+        self._settle()
+        return self._held in self._held._door.inside
 
     @property
     def lost(self) -> bool:
-        return bool(self._held.lost)
+        self._settle()
+        return bool(self._held._why)
 
     def check(self) -> None:
         """Raise `LockLost` if the lock is lost, `NotHeld` if it has been released; do nothing if it is held."""
-        self._held.check()
+        if not self.held:
+            raise self._held._not_held()
+
+    def _settle(self) -> None:
+        """Find out by the clock whether the lock is lost; the cluster's thread decides."""
+        held = self._held
+        if held._door.has_run_out(held):
+            if threading.current_thread() is self._cluster._thread:  # in a callback
+                held._settle()
+            else:
+                self._cluster._call(held._settle)
 
     def on_lost(self, callback: Callable[[], object]) -> None:
         """Call `callback` when the lock is lost, in the cluster's thread: it should be quick."""
@@ -112,9 +124,15 @@ class BlockingHeld:
     def __enter__(self) -> BlockingHeld:
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        if self.held:
-            self.release()
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._finish(error)
+
+    def _finish(self, error: BaseException | None) -> None:
+        """Release the lock; raise `LockLost` if it is lost and no other error is on its way."""
+        if self._held in self._held._door.inside:
+            self._cluster._call(self._held._finish)
+        if self._held._why and error is None:
+            raise self._held._not_held()
 
 
 class BlockingSection(BlockingHeld):
@@ -152,8 +170,7 @@ class Acquirable(Generic[H]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         held: H = self._entered.stack.pop()
-        if held.held or (held.lost and error is None):
-            held.release()
+        held._finish(error)
 
 
 class BlockingLock(Acquirable[BlockingHeld]):

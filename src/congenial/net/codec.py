@@ -21,9 +21,11 @@ from congenial.kernel.node import Node
 from congenial.net.errors import ProtocolError
 from congenial.net.wire import (
     Ack,
+    Beat,
     Bye,
     Challenge,
     Data,
+    Echo,
     Frame,
     Hello,
     Known,
@@ -59,21 +61,8 @@ class Vocabulary:
             self.by_wire[form.narrow] = (form, form.load_narrow)
             self.by_wire[form.wide] = (form, form.load_wide)
         body: Any = Union[tuple(self.by_wire)]  # noqa: UP007 (made at run time)
-        frames: Any = (
-            Challenge
-            | Hello
-            | View
-            | Data[body]
-            | SeatData[body]
-            | Ack
-            | Nudge
-            | Seats
-            | Query
-            | Report
-            | Remind
-            | Known
-            | Bye
-        )
+        frames: Any = Challenge | Hello | View | Data[body] | SeatData[body] | Ack | Beat | Echo | Bye
+        frames |= Nudge | Seats | Query | Report | Remind | Known
         self._decode: Callable[[bytes | memoryview], Frame] = msgspec.msgpack.Decoder(frames).decode
         self._decode_body: Callable[[msgspec.Raw], msgspec.Struct] = msgspec.msgpack.Decoder(body).decode
         story = [

@@ -62,6 +62,8 @@ class Door(Entrance):
         self.grouped = problem.groups
         self.seat = Seat(self, membership, node, problem, f"lock {key}")
         self.seats = [self.seat]
+        if type(node).rejoins:
+            self.lease = membership.lease
         self.inside: set[Held] = set()
         self.barred: set[int] = set()  # peers that are sent nothing
         self.group = NO_GROUP  # of the present session
@@ -79,7 +81,7 @@ class Door(Entrance):
     # -- what tasks do ---------------------------------------------------------------------------------
 
     def enter_now(self, want: Want) -> Held | None:
-        if self.queue:
+        if self.queue or self.lease.over():
             return None
         if self.inside:
             return self._admit(want) if self._joins(want) else None
@@ -91,8 +93,10 @@ class Door(Entrance):
 
     def could_enter_now(self, want: Want) -> bool:
         """Found out on a copy of the node."""
-        if self.queue or self.inside:
-            return not self.queue and self._joins(want)
+        if self.queue or self.lease.over():
+            return False
+        if self.inside:
+            return self._joins(want)
         if self.node.phase != IDLE or not self.membership.serving:
             return False
         twin = Process(copy_of(self.node), self.seat.process.problem)
@@ -136,6 +140,8 @@ class Door(Entrance):
 
     def pump(self) -> None:
         while self.error is None:
+            if self.queue.first() is not None and self.lease.over():
+                return  # until it goes on
             if self.node.phase == INSIDE and not self.inside:
                 self._admit_waiters()
                 if not self.inside:  # all have given up

@@ -23,12 +23,14 @@ from congenial.kernel.shell import ProcessEvent, Received, TimedOut
 from congenial.net.absence import degraded, missing
 from congenial.net.errors import ClusterDegraded, LockTimeout, ProtocolError
 from congenial.net.held import Held
+from congenial.net.lease import ENDLESS, Lease
 from congenial.net.logs import log
 from congenial.net.membership import Membership
 from congenial.net.numbering import Numbering
 from congenial.net.seat import Seat
 
 OUTVOTED: Final = "the others have gone on without this process, or too few of them are left"
+RAN_OUT: Final = "the others have gone on without this process, or may have: it has not reached a majority for too long"
 YIELD_EVERY: Final = 64  # acquisitions, after which the event loop gets a turn and hears the network
 BUCKETS: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of waiting times, in seconds
 
@@ -113,6 +115,7 @@ class Entrance(ABC):
         self.key = key  # on the wire
         self.name = name
         self.numbering = numbering
+        self.lease: Lease = ENDLESS  # without which no task enters; for algorithms that go on without a silent process
         self.queue = Waiters()
         self.error: CongenialError | None = None  # why no task can enter any more
         self.entries = 0  # of tasks
@@ -180,6 +183,21 @@ class Entrance(ABC):
 
     @abstractmethod
     def release(self, held: Held) -> None: ...
+
+    def settle(self, held: Held) -> None:
+        """If the lease is over, `held` is lost now: the task that asks must get the same answer from then on."""
+        if held in self.inside and self.lease.over():
+            self.release(held)
+            held._lose(RAN_OUT)
+
+    def has_run_out(self, held: Held) -> bool:
+        """Whether `settle` would change anything; for other threads."""
+        return held in self.inside and self.lease.has_run_out()
+
+    def lapse(self) -> None:
+        """The lease is over: tell the holders."""
+        for held in list(self.inside):
+            self.settle(held)
 
     @abstractmethod
     def pump(self) -> None:
@@ -264,7 +282,7 @@ class Entrance(ABC):
     def close(self) -> None:
         """This process leaves the cluster: release what is held, and fail the tasks that wait."""
         for held in list(self.inside):
-            held.release()
+            self.release(held)
         self.queue.fail(ClusterDegraded(f"{self.membership.name!r} is leaving the cluster"))
         self.stop()
 

@@ -128,6 +128,7 @@ class Guard(Door):
         except ContractError as error:
             raise ConfigError(f"the object to be guarded as {name!r} cannot be copied: {error}") from None
         super().__init__(membership, vocabulary, tally, key, name, node, WEAK, numbering)
+        self.lease = membership.lease
         self.kind = type(machine)
         self.outcome: asyncio.Future[Any] | None = None  # of the operation under way, if a task waits for it
         self.leaving = False  # as soon as the operation under way is settled
@@ -137,7 +138,13 @@ class Guard(Door):
     # -- what tasks do ---------------------------------------------------------------------------------
 
     def could_enter_now(self, want: Want) -> bool:
-        return not self.queue and self.membership.serving and self.node.could_enter()
+        return not self.queue and self.membership.serving and not self.lease.over() and self.node.could_enter()
+
+    def settle(self, held: Held) -> None:
+        """A section is not lost by the clock: its operations are executed by a majority, or never."""
+
+    def has_run_out(self, held: Held) -> bool:
+        return False
 
     async def issue(self, section: Section, operation: Any) -> Any:
         plain = as_plain(operation)

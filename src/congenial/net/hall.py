@@ -68,6 +68,8 @@ class Hall(Entrance):
         self.free = list(reversed(self.seats))  # the one that was left last is last
         self.asking = 0  # seats that have asked and are not in yet
         self.granted: list[tuple[Seat, int]] = []  # seats that have just been let in, and their fences
+        if self.in_epochs:
+            self.lease = membership.lease
         self.inside: dict[Held, Seat] = {}
         self.local: deque[tuple[int, Seat, Message]] = deque()  # messages between seats here, with their senders
 
@@ -78,13 +80,13 @@ class Hall(Entrance):
     # -- what tasks do ---------------------------------------------------------------------------------
 
     def enter_now(self, want: Want) -> Held | None:
-        if self.queue or self.asking or not self.free or not self.membership.serving:
+        if self.queue or self.asking or not self.free or not self.membership.serving or self.lease.over():
             return None
         self._ask()
         return self._admit(want, *self.granted.pop()) if self.granted else None
 
     def could_enter_now(self, want: Want) -> bool:
-        if self.queue or self.asking or not self.membership.serving:
+        if self.queue or self.asking or not self.membership.serving or self.lease.over():
             return False
         return any([seat.node.could_enter() for seat in self.free])
 
@@ -117,6 +119,8 @@ class Hall(Entrance):
     def pump(self) -> None:
         while self.error is None:
             self._deliver_local()
+            if self.queue.first() is not None and self.lease.over():
+                return  # until it goes on
             self._admit_waiters()
             if self.asking >= len(self.queue) or not self.free or not self.membership.serving:
                 return

@@ -34,6 +34,14 @@ class Losable:
     def release(self) -> None:
         raise NotImplementedError
 
+    def _settle(self) -> None:
+        """Find out by the clock whether it is lost."""
+
+    def _finish(self) -> None:
+        """Release it if it is held."""
+        if self.held:
+            self.release()
+
     @property
     def lost(self) -> Loss:
         """True if the lock is lost. `await held.lost` waits until it is, and returns why."""
@@ -85,6 +93,7 @@ class Loss:
         self._of = of
 
     def __bool__(self) -> bool:
+        self._of._settle()
         return bool(self._of._why)
 
     @property
@@ -116,6 +125,10 @@ class Keeper(Protocol):
 
     def release(self, held: Held) -> None: ...
 
+    def settle(self, held: Held) -> None: ...
+
+    def has_run_out(self, held: Held) -> bool: ...
+
 
 class Held(Losable):
     """A lock held by a task: its `name`, its `group` (None for an exclusive lock) and its `fence`.
@@ -146,22 +159,34 @@ class Held(Losable):
 
     @property
     def held(self) -> bool:
+        self._door.settle(self)
         return self in self._door.inside
 
     def release(self) -> None:
-        """Release the lock. Does not wait for anything."""
+        """Release the lock. Does not wait for anything. `LockLost` if it was lost before."""
+        self._door.settle(self)
         self._door.release(self)
+
+    def _settle(self) -> None:
+        self._door.settle(self)
+
+    def _finish(self) -> None:
+        self._door.settle(self)
+        if self in self._door.inside:
+            self._door.release(self)
 
     def __enter__(self) -> Held:
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        if self.held:
-            self.release()
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._finish()
+        if self._why and error is None:
+            raise self._not_held()
 
     def __repr__(self) -> str:
         group = f" for {self.group!r}" if self.group else ""
-        return f"<{'held' if self.held else 'not held'}: {self.name!r}{group}, fence {self.fence}>"
+        state = "held" if self in self._door.inside else "not held"
+        return f"<{state}: {self.name!r}{group}, fence {self.fence}>"
 
 
 def current_task() -> asyncio.Task[Any] | None:
@@ -197,10 +222,9 @@ class WithBody:
         ours = False
         if self._interrupted and self.task is not None:
             ours = self.task.uncancel() <= self._before and isinstance(error, asyncio.CancelledError)
-        if self.held.lost and (error is None or ours):
+        self.held._finish()
+        if self.held._why and (error is None or ours):
             raise self.held._not_held() from error
-        if self.held.held:
-            self.held.release()
 
 
 def innermost(bodies: list[WithBody]) -> WithBody:

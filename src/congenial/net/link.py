@@ -12,6 +12,7 @@ is dropped, and the peer must be restarted before the two talk again.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 from typing import Protocol
@@ -19,8 +20,9 @@ from typing import Protocol
 import msgspec
 
 from congenial.net.errors import ProtocolError
+from congenial.net.lease import clock
 from congenial.net.turn import Turn
-from congenial.net.wire import Ack, Data, Frame, SeatData, encode_frame
+from congenial.net.wire import Ack, Beat, Data, Echo, Frame, SeatData, encode_frame
 from congenial.parts.detectors import Patience
 
 FULL = 10_000  # unacknowledged messages, above which no new work is begun
@@ -40,6 +42,9 @@ class Receiver(Protocol):
 
     def on_acknowledged(self, link: Link) -> None:
         """There is more room in the link."""
+
+    def on_echo(self, link: Link, sent: float, allowed: float) -> None:
+        """The peer has got the beat that was sent at this time, and allows so many seconds of silence from then on."""
 
 
 class Pipe(Protocol):
@@ -71,6 +76,8 @@ class Link:
         self.heard = False  # it has given a sign of life since the last tick
         self.heard_at = now()  # the last tick at which it had
         self.patience = Patience(patience, patience / 2, MOST_PATIENT * patience)  # with its silence
+        self.patience_least = patience
+        self.beaten_at = -math.inf  # when the last beat was sent, by `congenial.net.lease.clock`
         self.misjudged = False  # it is away only because it is silent: if it speaks again soon, that was a mistake
         self.misjudged_at = self.heard_at  # when there was such a mistake, or when it began to be forgotten
         self.away = False  # it has been silent for too long, has left, or was restarted
@@ -91,6 +98,11 @@ class Link:
     @property
     def full(self) -> bool:
         return self.sent - self.acked >= FULL
+
+    @property
+    def patience_left(self) -> float:
+        """How long the peer may be silent from now on, even if patience with it shrinks by a step meanwhile."""
+        return max(self.patience.allowed - self.patience.step, self.patience_least)
 
     @property
     def roomy(self) -> bool:
@@ -154,12 +166,25 @@ class Link:
                 self.acknowledge()
         elif type(frame) is Ack:
             self._on_ack(frame.received)
+        elif type(frame) is Beat:
+            if self.counts:
+                self.post(Echo(frame.sent, self.patience_left))
+        elif type(frame) is Echo:
+            if not (frame.sent <= self.beaten_at and 0 < frame.allowed < math.inf):
+                raise ProtocolError(f"answers {frame!r} to what was never sent")
+            if self.counts:
+                self.receiver.on_echo(self, frame.sent, frame.allowed)
         else:
             self.receiver.on_frame(self, frame)
 
     def acknowledge(self) -> None:
         self.ack_sent = self.received
         self.post(Ack(self.received))
+
+    def beat(self) -> None:
+        """Give a sign of life, to be answered."""
+        self.beaten_at = clock()
+        self.post(Beat(self.beaten_at))
 
     def _on_ack(self, received: int) -> None:
         if received > self.sent:
@@ -186,6 +211,7 @@ class Link:
         self.ack_sent = self.received
         for frame in self.unacknowledged:
             self._write(frame)
+        self.beat()
 
     def detach(self, connection: Pipe) -> None:
         if self.connection is connection:

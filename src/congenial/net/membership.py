@@ -22,6 +22,7 @@ from congenial.net.connection import Connection
 from congenial.net.dialer import Dialer
 from congenial.net.errors import NameInUse, ProtocolError
 from congenial.net.greeting import Greeting
+from congenial.net.lease import Lease
 from congenial.net.link import Link
 from congenial.net.logs import Seldom, log
 from congenial.net.porter import Porter
@@ -52,6 +53,9 @@ class Listener(Protocol):
 
     def on_suspicion(self, peer: int, away: bool) -> None:
         """A peer of an open cluster is suspected, or trusted again."""
+
+    def on_lapse(self) -> None:
+        """The others may have gone on without this process: what it held is lost."""
 
     def on_tick(self, now: float) -> None:
         """Time has passed."""
@@ -103,6 +107,7 @@ class Membership:
             for peer, other in enumerate(self.members)
             if peer != self.me
         ]
+        self.lease = Lease(self.n, 2 * self.timing.heartbeat, self.timing.suspect_after)
         self.suspicion = Suspicion(name, self.links, config.timing, self.now, self._on_suspicion)
         self.link_to: list[Link | None] = [None] * self.n
         for link in self.links:
@@ -198,12 +203,16 @@ class Membership:
             with self.turn:
                 for link in self.links:
                     if link.connection is not None:
-                        if beat or link.ack_sent < link.received:
+                        if link.ack_sent < link.received:
                             link.acknowledge()
+                        if beat:
+                            link.beat()
                         if not link.counts and now - link.attached_at > self.timing.heartbeat:
                             link.counts = True  # what was refused before was sent again, and is accepted now
                 self.suspicion.look(now, self.roster.open)
                 if self.listener is not None:
+                    if self.lease.look():
+                        self.listener.on_lapse()
                     self.listener.on_tick(now)
 
     # -- greeting --------------------------------------------------------------------------------------
@@ -369,6 +378,10 @@ class Membership:
 
     def on_sign_of_life(self, link: Link) -> None:
         self.suspicion.trust(link)
+
+    def on_echo(self, link: Link, sent: float, allowed: float) -> None:
+        if self.lease.grant(link.peer, sent, allowed) and self.serving and self.listener is not None:
+            self.listener.on_serving()
 
     def _on_suspicion(self, link: Link) -> None:
         if self.opened.is_set() and self.listener is not None:

@@ -204,6 +204,10 @@ class LockTable:
         for entrance in self.entrances():
             entrance.suspect(peer, away)
 
+    def on_lapse(self) -> None:
+        for entrance in self.entrances():
+            entrance.lapse()
+
     def on_tick(self, now: float) -> None:
         self._fail_hopeless(now)
         if self.system.problem.groups:  # otherwise nobody shares, so nobody needs to be nudged

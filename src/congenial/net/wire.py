@@ -67,9 +67,22 @@ class Data(Frame, Generic[Body], tag=3):
 
 
 class Ack(Frame, tag=4):
-    """All messages up to `received` have arrived. Also sent as a sign of life."""
+    """All messages up to `received` have arrived."""
 
     received: int
+
+
+class Beat(Frame, tag=14):
+    """A sign of life, sent at this time of the sender's clock. It is answered immediately."""
+
+    sent: float
+
+
+class Echo(Frame, tag=15):
+    """The answer to a `Beat`: how long its sender may be silent before it is suspected, in seconds."""
+
+    sent: float  # as in the beat
+    allowed: float
 
 
 class Nudge(Frame, tag=5):

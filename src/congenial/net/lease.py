@@ -1,0 +1,101 @@
+"""A lease: until when the others have surely not gone on without this process.
+
+Where an algorithm survives crashes, the others go on without a process that has been silent for too long. It may be
+alive, and must know by its own clock when that can have happened (Gray & Cheriton 1989). What it hears from them is not
+enough, since they may not hear it. So it needs their answers: it sends a `Beat` with the time on its clock, and a peer
+answers with an `Echo` of that time and with how long it may be silent from then on. The peer got the beat after it was
+sent, so it will not suspect this process before that time is over, counted from the sending.
+
+A majority is needed to go on without a process. The lease lasts as long as this process and the peers that do not
+suspect it yet make a majority. While it is over, tasks do not enter, and nothing that is held counts as held.
+
+No common time is needed, only clocks that run equally fast, but for `DRIFT`. The clock must not stop while the machine
+sleeps, and it must be read directly: that of an event loop may be as old as the last thing that the loop did.
+
+What remains: a single peer can suspect this process and persuade a majority that does not. The lease is then cut short
+by a message from that majority. If the message is lost together with the connection, this process learns of its
+exclusion late, by one lease at most. So fences are needed all the same.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from functools import partial
+
+DRIFT = 0.001  # of a second for each second: how differently clocks may run
+
+clock: Callable[[], float] = (
+    partial(time.clock_gettime, time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
+)
+
+
+class Lease:
+    """`stopped` is a pause between two looks that means that this process was stopped itself; `grace` is how long the
+    answers to what it sends after that may take."""
+
+    def __init__(self, n: int, stopped: float, grace: float, clock: Callable[[], float] = clock) -> None:
+        self.needed = n // 2  # peers that make a majority with this process
+        self.clock = clock
+        self.stopped = stopped
+        self.grace = grace
+        self.granted: dict[int, float] = {}  # until when each peer does not suspect this process
+        self.until = -math.inf if self.needed else math.inf
+        self.lapsed = False  # it was seen to be over, and has not been renewed
+        self.told = False  # and the holders know
+        self.looked_at = clock()
+        self.excused_until = self.looked_at
+
+    def over(self) -> bool:
+        if self.clock() < self.until:
+            return False
+        self.lapsed = True
+        return True
+
+    def has_run_out(self) -> bool:
+        """The same for other threads: nothing changes."""
+        return self.clock() >= self.until
+
+    def granted_by(self, peer: int) -> bool:
+        return not self.needed or self.clock() < self.granted.get(peer, -math.inf)
+
+    def grant(self, peer: int, sent: float, allowed: float) -> bool:
+        """A peer has answered what was sent at this time. Whether the lease goes on that was over."""
+        until = sent + allowed * (1 - DRIFT)
+        if until > self.granted.get(peer, -math.inf):
+            self.granted[peer] = until
+            if len(self.granted) >= self.needed > 0:
+                self.until = sorted(self.granted.values())[-self.needed]
+        if not self.lapsed or self.clock() >= self.until:
+            return False
+        self.lapsed = self.told = False
+        return True
+
+    def look(self) -> bool:
+        """Whether holders have to be told now that the lease is over. To be called often. If it is over because this
+        process was stopped, the others may not have gone on yet: their answers are waited for."""
+        now = self.clock()
+        if now - self.looked_at > self.stopped:
+            self.excused_until = now + self.grace
+        self.looked_at = now
+        if not self.over() or now < self.excused_until or self.told:
+            return False
+        self.told = True
+        return True
+
+
+class Endless(Lease):
+    """For what nobody takes over: it cannot be lost."""
+
+    def __init__(self) -> None:
+        super().__init__(1, 0.0, 0.0)
+
+    def over(self) -> bool:
+        return False
+
+    def has_run_out(self) -> bool:
+        return False
+
+
+ENDLESS = Endless()
