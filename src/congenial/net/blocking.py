@@ -149,6 +149,10 @@ class BlockingSection(BlockingHeld):
         """Have all replicas execute an operation; its result, or `LockLost`, and then it is never executed."""
         return self._cluster._run(cast(Section, self._held).issue(operation))
 
+    def _finish(self, error: BaseException | None) -> None:
+        if self.held:  # if it is lost, the last `issue` has said so
+            self.release()
+
 
 class Acquirable(Generic[H]):
     """What a thread can acquire: with `with`, or with `acquire` and `release`. Threads may share it."""
@@ -229,13 +233,6 @@ class BlockingGuarded(Acquirable[BlockingSection]):
 
     def acquire(self) -> BlockingSection:
         return BlockingSection(self._cluster, self._cluster._run(self._guarded.acquire(), undo=Held.release))
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        section: BlockingSection = self._entered.stack.pop()
-        if section.held:  # if it is lost, the last `issue` has said so
-            section.release()
 
 
 class BlockingCluster(LockForms[BlockingLock, "BlockingHeld | None"]):

@@ -70,6 +70,10 @@ class Section(Held):
         """
         return await cast(Guard, self._door).issue(self, operation)
 
+    def __exit__(self, *exception: object) -> None:
+        if self.held:  # if it is lost, the last `issue` has said so
+            self.release()
+
 
 class Guarded:
     """A replicated object that tasks can work on: with `async with`, or with `acquire` and `Section.release`.
