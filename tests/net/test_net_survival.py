@@ -228,7 +228,9 @@ def test_a_member_that_has_missed_too_much_has_to_be_restarted(monkeypatch: pyte
                     pass
             assert members[0].status()["links"]["c"]["unacknowledged"] <= 20
             cables[2].down = False
-            await until(lambda: "missed too much: restart it" in members[2].status()["links"]["a"]["refusal"])
+            await until(
+                lambda: "were dropped: restart the one that was cut off" in members[2].status()["links"]["a"]["refusal"]
+            )
             async with members[1].mutex("x", timeout=10):
                 pass
             await crash(members[2])

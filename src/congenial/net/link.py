@@ -70,6 +70,7 @@ class Link:
         self.now = now
         self.connection: Pipe | None = None
         self.attached_at = 0.0  # when that was made
+        self.detached_at = -math.inf  # when the last one ended
         self.counts = True  # what it sends is a sign of life. Not from a peer that refuses what we send, or we it.
         self.outgoing: list[bytes] = []  # written at the end of the turn
         self.refusal = ""  # why the peer and we do not talk
@@ -216,4 +217,5 @@ class Link:
     def detach(self, connection: Pipe) -> None:
         if self.connection is connection:
             self.connection = None
+            self.detached_at = self.now()
             self.outgoing = []

@@ -34,6 +34,7 @@ from congenial.net.turn import Turn
 from congenial.net.wire import Bye, Frame, Hello, View
 
 ANOTHER_BEGINNING = "remembers another beginning of the cluster: one of us has the state directory of another cluster"
+CALLS_AGAIN = 4  # times `reconnect` after a connection broke, at most, if the peer is still there
 LINGER = 1.0  # seconds in which the last messages may be acknowledged when leaving
 
 Handler = Callable[[Link, Any], None]
@@ -242,7 +243,10 @@ class Membership:
         if not same:
             self._check_name(hello, found)
         elif found.gap:
-            raise ProtocolError(f"{hello.sender!r} was away for so long that it has missed too much: restart it")
+            raise ProtocolError(
+                f"{hello.sender!r} and {self.name!r} were apart for so long that messages between them were dropped: "
+                "restart the one that was cut off from the others"
+            )
         sent = found.sent if same else 0
         if hello.expected == self.incarnation and hello.received > sent:
             raise ProtocolError(f"claims {hello.received} messages, but only {sent} were sent")
@@ -251,16 +255,22 @@ class Membership:
     def _check_name(self, hello: Hello, link: Link) -> None:
         """Another process than the last one has this name. That is a restart, unless the last one is still there."""
         known = self.roster.incarnations[link.peer]
-        there = link.connection is not None and (link.heard or self.now() - link.heard_at <= self.timing.suspect_after)
-        where = f" ({link.connection.where})" if there and link.connection is not None else ""
+        where = f" ({link.connection.where})" if link.connection is not None else ""
         if hello.incarnation < known:
             raise NameInUse(f"another process, which was started later, has the name {link.name!r}{where}", known)
-        if there:
+        if self._is_there(link):
             raise NameInUse(f"another process has the name {link.name!r}, and takes part{where}", known)
         if not self.roster.admits(link.peer, hello.incarnation):
             link.refusal = "it was restarted without its state; restart the whole cluster"
             self.suspicion.suspect(link, RESTARTED)
             raise ProtocolError(f"{link.name!r} was restarted without its state; restart the whole cluster")
+
+    def _is_there(self, link: Link) -> bool:
+        """Whether a peer takes part, or did a moment ago: if only its connection broke, it calls again at once."""
+        now = self.now()
+        if link.connection is None:
+            return not link.away and now - link.detached_at < CALLS_AGAIN * self.timing.reconnect
+        return link.heard or now - link.heard_at <= self.timing.suspect_after
 
     def accept(self, hello: Hello, link: Link, connection: Connection) -> None:
         """The peer and we accept each other: the connection is the link's from now on."""
