@@ -122,7 +122,7 @@ def test_any_bytes_change_nothing() -> None:
         (SeatData(1, 0, "\1x", 2, 5, 0, REQUEST), "from seat 5 to seat 0, where there are 2"),
         (SeatData(1, 0, "\1x", 2, 0, -2, REQUEST), "from seat 0 to seat -2"),
         (SeatData(1, 0, "\1x", 5000, 0, 0, REQUEST), "in a cluster of 2: at most 512"),
-        (SeatData(1, 0, "\1x", 0, 0, 0, REQUEST), "at least one process"),
+        (SeatData(1, 0, "\1x", 0, 0, 0, REQUEST), "must be at least 1"),
         (SeatData(1, 0, "k" * 100, 2, 0, 0, REQUEST), "too long"),
         (SeatData(1, 0, "\1x", 2, 0, -1, REQUEST), "cannot make sense"),
         (Ack(99), "acknowledges message 99"),
