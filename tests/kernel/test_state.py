@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import os
+import random
+import re
+import socket
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from congenial import check, fuzz, simulate
 from congenial.algorithms.permission.ricart_agrawala import RicartAgrawala
 from congenial.algorithms.token.suzuki_kasami import Privilege, SuzukiKasami
 from congenial.kernel.errors import ContractError
 from congenial.kernel.message import Message
 from congenial.kernel.node import Node
-from congenial.kernel.out import Outbox
+from congenial.kernel.out import Out, Outbox
+from congenial.kernel.problem import Groups
+from congenial.kernel.spec import Spec
 from congenial.kernel.state import (
     attributes,
     copy_of,
@@ -26,6 +36,7 @@ from congenial.kernel.state import (
     thaw,
 )
 from congenial.kernel.trace import Trace
+from congenial.problems.mutex import MUTEX
 from congenial.sim.scenario import Scenario
 from congenial.systems.catalogue import ALGORITHMS
 from congenial.systems.system import System
@@ -99,6 +110,68 @@ def test_thawed_values_share_nothing_mutable() -> None:
 def test_what_is_no_plain_data_is_refused(value: Any) -> None:
     with pytest.raises(ContractError, match="plain data only"):
         freeze(value)
+
+
+class Colour(Enum):
+    RED = 1
+
+
+class Own:
+    """Knows itself."""
+
+    def __init__(self) -> None:
+        self.me = self
+
+
+class Tag:
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
+class Careless(Node):
+    durable = ("kept",)
+
+    def __init__(self, kept: object, other: object = None) -> None:
+        super().__init__(0, 2)
+        self.kept = kept
+        self.other = other
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (lambda: open(os.devnull), r"is a _io.TextIOWrapper:"),
+        (lambda: open(os.devnull, "rb"), r"is a _io.BufferedReader:"),
+        (lambda: socket.socket(), r"is a socket.socket:"),
+        (lambda: random.Random(1), r"is a random.Random:"),
+        (lambda: OrderedDict({1: 2}), r"is a collections.OrderedDict:"),
+        (lambda: ValueError("no"), r"is a ValueError:"),
+        (lambda: Colour.RED, r"is a \S*Colour:"),
+        (lambda: [print], r"\[0\] is <built-in function print>:"),
+        (lambda: {1, "2"}, r"is a set whose members cannot be sorted"),
+        (lambda: Tag(open(os.devnull)), r".value is a _io.TextIOWrapper:"),
+        (lambda: ({3: Tag(open(os.devnull))},), r"\[0\]\[3\].value is a _io.TextIOWrapper:"),
+        (lambda: Own(), r"is a \S*Own that holds itself"),
+    ],
+)
+def test_what_a_node_must_not_keep_is_named_with_its_place(make: Callable[[], Any], what: str) -> None:
+    thing = make()
+    for act in (state_of, copy_of):
+        with pytest.raises(ContractError, match=rf"^Careless.other ?{what}"):
+            act(Careless(None, thing))
+    with pytest.raises(ContractError, match=rf"^Careless.kept ?{what}"):
+        durable_state(Careless(thing))
+    if hasattr(thing, "close"):
+        thing.close()
+
+
+def test_objects_with_attributes_only_are_plain_data() -> None:
+    for thing in (Tag([1]), Tag(Tag({2}))):
+        assert freeze(thaw(freeze(thing))) == freeze(thing)
+    with pytest.raises(ContractError, match="plain data only"):
+        freeze(object())
 
 
 def nodes_in_many_states(name: str) -> list[Node]:
@@ -219,3 +292,49 @@ def test_durable_state_is_what_the_class_names() -> None:
     assert fresh.ledger.entries == [1, 7]
     assert fresh.scratch == 0
     assert durable_state(SuzukiKasami(0, 2)) == ()
+
+
+class Leaky(Node):
+    """Keeps an open file, from the beginning or from its first request on."""
+
+    durable = ("kept",)
+    spec = Spec("leaky", "Leaky", MUTEX)
+    at_once = True
+
+    def __init__(self, me: int, n: int) -> None:
+        super().__init__(me, n)
+        self.kept = open(os.devnull) if type(self).at_once else None
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        self.kept = open(os.devnull)
+        out.save()
+        self.enter(out)
+
+    def release(self, out: Out) -> None:
+        self.leave()
+
+
+class LeakyLater(Leaky):
+    at_once = False
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize("kind", [Leaky, LeakyLater])
+def test_a_file_as_node_state_is_refused_by_every_driver(kind: type[Node]) -> None:
+    complaint = rf"{kind.__name__}.kept is a _io.TextIOWrapper: a node's state may hold plain data only"
+    if kind is Leaky:
+        with pytest.raises(ContractError, match=complaint):
+            check(kind, nodes=1, requests=1)
+        with pytest.raises(ContractError, match=complaint):
+            fuzz(kind, nodes=1, requests=1, runs=1)
+        with pytest.raises(ContractError, match=complaint):
+            simulate(kind, nodes=1, requests=1)
+    else:  # they show the run that led there
+        for found in (check(kind, nodes=1, requests=1), fuzz(kind, nodes=1, requests=1, runs=1)):
+            assert found.counterexample is not None
+            assert found.counterexample.kind == "illegal step"
+            assert re.search(complaint, found.counterexample.text)
+        violation = simulate(kind, nodes=1, requests=1).violation
+        assert violation is not None
+        assert re.match(complaint, violation)

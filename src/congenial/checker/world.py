@@ -56,7 +56,7 @@ from congenial.kernel.shell import (
     TimedOut,
     Trusted,
 )
-from congenial.kernel.state import durable_state, freeze, node_from
+from congenial.kernel.state import durable_state, node_from, state_of
 from congenial.systems.system import System
 
 MOST_STATES: Final = 1 << 30
@@ -113,7 +113,7 @@ class World:
         processes: list[int] = []
         for process in range(self.n):
             node = self.system.node(process)
-            state = ProcessState(freeze(node), durable_state(node))
+            state = ProcessState(state_of(node), durable_state(node))
             if self.rules.askers is None or process in self.rules.askers:
                 state.left = self.rules.requests
             processes.append(self.intern_state(process, state))
@@ -314,7 +314,7 @@ class World:
                 step.packets.append(self.intern_packet(owner, receiver, msg, hops))
 
     def _state_after(self, before: ProcessState, kind: i64, step: Step, process: Process) -> ProcessState:
-        after = ProcessState(freeze(process.node), process.saved)
+        after = ProcessState(state_of(process.node), process.saved)
         after.wants = process.wants
         after.group = process.group
         after.timers = tuple(process.timers)

@@ -134,7 +134,10 @@ class Process:
             if effect.timer in self.timers:
                 self.timers.remove(effect.timer)
         elif isinstance(effect, Save):
-            self.saved = durable_state(self.node)
+            try:
+                self.saved = durable_state(self.node)
+            except ContractError as unfit:
+                raise IllegalStep(f"process {me}: {unfit}", False, unfit) from unfit
 
 
 # -- what can happen to a process --------------------------------------------------------------------------

@@ -9,8 +9,8 @@ their class, then their attributes by name.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import is_dataclass
-from typing import Any, TypeVar, cast
+from enum import Enum
+from typing import Any, Final, TypeVar, cast
 
 from congenial.kernel.errors import ContractError
 from congenial.kernel.message import Message
@@ -19,6 +19,16 @@ from congenial.kernel.part import Part
 
 N = TypeVar("N", bound=Node)
 
+PLAIN_DATA: Final = (
+    "a node's state may hold plain data only (numbers, strings, None, messages, parts, inner nodes, and lists, tuples, "
+    "sets and dicts of these)"
+)
+BARE_SIZE: Final[int] = type("Bare", (), {}).__basicsize__  # of an object with nothing but attributes
+POINTER_SIZE: Final = 8
+DEEPEST: Final = 100
+NO_STATE: Final = ("__dict__", "__weakref__")  # slots that hold no attribute
+
+_records: dict[type, bool] = {}  # the answers of `is_record`
 _declared: dict[type, tuple[str, ...]] = {}  # the attributes that each class declares, looked up once
 
 
@@ -36,67 +46,89 @@ def _declared_by(kind: type) -> tuple[str, ...]:
     names: set[str] = set()
     for base in kind.__mro__:
         names.update(base.__dict__.get("__mypyc_attrs__", ()))
-        slots = base.__dict__.get("__slots__", ())
-        names.update((slots,) if isinstance(slots, str) else slots)
-    names.discard("__dict__")
-    names.discard("__weakref__")
+        names.update(_slots(base))
     return tuple(sorted(names))
 
 
-def freeze(value: object) -> object:
-    """An immutable, hashable picture of a piece of state."""
+def _slots(kind: type) -> tuple[str, ...]:
+    slots = kind.__dict__.get("__slots__", ())
+    return tuple([name for name in ((slots,) if isinstance(slots, str) else slots) if name not in NO_STATE])
+
+
+class _TooDeep(ContractError):
+    """A value in a value in a value, and so on."""
+
+
+def freeze(value: object, depth: int = 0) -> object:
+    """An immutable, hashable picture of a piece of state. `depth` tells how deep in another one it is."""
     if value is None or isinstance(value, (int, str, float, bytes)):
         return value
     if isinstance(value, Message):
         return value
+    if depth > DEEPEST:  # compiled code does not notice an endless recursion before it is too late
+        raise _TooDeep(f"a node's state is nested more than {DEEPEST} deep; perhaps it holds itself")
+    deeper = depth + 1
     kind = type(value)
     if kind is list:
-        return (list, *[freeze(member) for member in cast("list[object]", value)])
+        return (list, *[freeze(member, deeper) for member in cast("list[object]", value)])
     if kind is tuple:
-        return (tuple, *[freeze(member) for member in cast("tuple[object, ...]", value)])
+        return (tuple, *[freeze(member, deeper) for member in cast("tuple[object, ...]", value)])
     if kind is set or kind is frozenset:
-        return (kind, *_sorted(cast("Collection[Any]", value)))
+        return (kind, *sorted(cast("Collection[Any]", value)))
     if kind is dict:
         table = cast("dict[Any, object]", value)
-        return (dict, *[(key, freeze(table[key])) for key in _sorted(table)])
+        return (dict, *[(key, freeze(table[key], deeper)) for key in sorted(table)])
     if isinstance(value, type) and issubclass(value, (Node, Part, Message)):
         return value  # a node may keep the class of its inner node, to make a new one
-    if is_dataclass(value) or hasattr(value, "__dict__") or hasattr(kind, "__mypyc_attrs__"):
-        if callable(value) or not _is_record(kind, value):
-            raise ContractError(f"a node's state holds {value!r}; it may hold plain data only")
-        return (kind, *[(name, freeze(getattr(value, name))) for name in attributes(value)])
-    raise ContractError(f"a node's state holds a {kind.__name__}; it may hold plain data only")
+    if not is_record(kind) or callable(value):
+        raise ContractError(f"this is {_described(value)}: {PLAIN_DATA}")
+    return (kind, *[(name, freeze(getattr(value, name), deeper)) for name in attributes(value)])
 
 
-def _sorted(members: Collection[Any]) -> list[Any]:
-    try:
-        return sorted(members)
-    except TypeError:
-        raise ContractError(f"a node's state holds a set or dict whose members cannot be sorted: {members!r}") from None
-
-
-_records: dict[type, bool] = {}  # is the class one whose attributes are all there is to it? Looked up once
-
-
-def _is_record(kind: type, value: object) -> bool:
-    """Not so for a file, a socket or a generator of random numbers: much of their state is not in attributes."""
+def is_record(kind: type) -> bool:
+    """Whether all that objects of this class know is in their attributes. It is not for what the interpreter keeps
+    elsewhere, such as in a file or a generator of random numbers, nor where identity counts, as for an `Enum`."""
     known = _records.get(kind)
     if known is None:
-        known = hasattr(kind, "__mypyc_attrs__") or _made_of_attributes(kind, value)
+        slots = [name for base in kind.__mro__ for name in _slots(base)]
+        size = BARE_SIZE + POINTER_SIZE * len(slots)
+        known = hasattr(kind, "__mypyc_attrs__") or (
+            kind.__basicsize__ <= size and not kind.__itemsize__ and not issubclass(kind, (type, Enum))
+        )
+        known = known and kind is not object
         _records[kind] = known
     return known
 
 
-def _made_of_attributes(kind: Any, value: Any) -> bool:
-    if isinstance(value, (Node, Part)) or is_dataclass(value):
-        return True
-    if kind.__reduce__ is not object.__reduce__ or kind.__reduce_ex__ is not object.__reduce_ex__:
-        return False
-    try:
-        object.__reduce_ex__(value, 2)
-    except TypeError:
-        return False
-    return True
+def _described(value: object) -> str:
+    kind = type(value)
+    if callable(value) and hasattr(value, "__qualname__"):
+        return repr(value)
+    return f"a {kind.__qualname__}" if kind.__module__ == "builtins" else f"a {kind.__module__}.{kind.__qualname__}"
+
+
+def _fault(value: object, place: str) -> str:
+    """What in a value cannot be frozen, and where it is."""
+    kind = type(value)
+    members: list[tuple[str, object]] = []
+    if kind is list or kind is tuple:
+        row = cast("list[object]", list(cast("Collection[Any]", value)))
+        members = [(f"{place}[{at}]", row[at]) for at in range(len(row))]
+    elif kind is dict:
+        table = cast("dict[Any, object]", value)
+        members = [(f"{place}[{key!r}]", table[key]) for key in table]
+    elif kind is not set and kind is not frozenset:
+        if not is_record(kind) or callable(value):
+            return f"{place} is {_described(value)}: {PLAIN_DATA}"
+        members = [(f"{place}.{name}", getattr(value, name)) for name in attributes(value)]
+    for where, member in members:
+        try:
+            freeze(member)
+        except _TooDeep:
+            return f"{where} is {_described(member)} that holds itself, or is nested more than {DEEPEST} deep"
+        except (ContractError, TypeError):
+            return _fault(member, where)
+    return f"{place} is {_described(value)} whose members cannot be sorted: sets and dicts need comparable members"
 
 
 def thaw(frozen: object) -> object:
@@ -117,8 +149,11 @@ def thaw(frozen: object) -> object:
 
 
 def state_of(node: Node) -> object:
-    """The node's whole state, class included."""
-    return freeze(node)
+    """The node's whole state, class included. `ContractError` if it is not plain data."""
+    try:
+        return freeze(node)
+    except (ContractError, TypeError) as error:
+        raise ContractError(_fault(node, type(node).__name__)) from error
 
 
 def node_from(state: object) -> Node:
@@ -128,13 +163,16 @@ def node_from(state: object) -> Node:
 
 def copy_of(node: N) -> N:
     """A new node in the same state, sharing nothing mutable with the old one."""
-    return cast(N, thaw(freeze(node)))
+    return cast(N, thaw(state_of(node)))
 
 
 def durable_state(node: Node) -> object:
     """What `Out.save` saves of a node: the attributes that its class names in `durable`. Of an inner node or a part
-    among them, only those that its own class names."""
-    return _durable_pairs(node, type(node).durable)
+    among them, only those that its own class names. `ContractError` if that is not plain data."""
+    try:
+        return _durable_pairs(node, type(node).durable)
+    except (ContractError, TypeError) as error:
+        raise ContractError(_fault(node, type(node).__name__)) from error
 
 
 def _durable_pairs(thing: object, names: tuple[str, ...]) -> tuple[object, ...]:
