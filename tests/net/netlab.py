@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import random
 import socket
 import subprocess
@@ -16,7 +15,6 @@ from typing import Any
 
 from congenial.net.config import ClusterConfig, Timing
 from congenial.net.locks import Cluster
-from congenial.net.storage import DirectoryStorage
 
 NAMES = "abcdefgh"
 QUICK = Timing(heartbeat=0.1, suspect_after=0.6, gather=5.0, reconnect=0.002, reconnect_most=0.02)
@@ -60,8 +58,7 @@ async def crash(member: Cluster) -> None:
     await asyncio.gather(*host.membership.tasks, return_exceptions=True)
     for entrance in host.locks.entrances():
         entrance.stop()
-    if isinstance(host.storage, DirectoryStorage):
-        os.close(host.storage.file)
+    host.storage.abandon()
     await asyncio.sleep(0.01)
 
 

@@ -10,8 +10,10 @@ import pytest
 import congenial.net
 
 FOLDER = Path(congenial.net.__file__).parent
+STORAGE = {"storage", "journal", "logfile", "markfile", "saved"}
 LAYERS = (  # from the bottom
-    {"errors", "logs", "names", "storage", "operations", "local", "checked", "addresses", "config", "secret"}
+    STORAGE
+    | {"errors", "logs", "names", "operations", "local", "checked", "addresses", "config", "secret"}
     | {"authority", "certs", "forks"},
     {"wire", "turn", "numbering", "lease"},
     {"codec", "handshake"},

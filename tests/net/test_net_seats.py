@@ -311,9 +311,9 @@ def test_a_turn_that_cannot_save_writes_nothing_and_nor_does_a_later_one() -> No
     turn = Turn(storage)
     failures: list[OSError] = []
     turn.on_failure = failures.append
-    with pytest.raises(OSError, match="No space left"), turn:
+    with turn:  # which raises nothing: it may be any task or callback that is in it
         turn.unwritten.append(storage)
-    assert len(failures) == 1
+    assert [failure.strerror for failure in failures] == ["No space left on device"]
     with turn:
         turn.unwritten.append(storage)
     assert storage.order == []

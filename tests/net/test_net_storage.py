@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
+import shutil
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from netlab import NAMES, QUICK, address_of, clusters, listener
+from netlab import NAMES, QUICK, address_of, clusters, crash, listener
 
-from congenial.kernel.errors import ConfigError
+from congenial.kernel.errors import ConfigError, ContractError, IllegalStep
 from congenial.kernel.message import Message
 from congenial.kernel.node import Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.net import host as host_module
 from congenial.net.config import ClusterConfig
-from congenial.net.errors import ClusterDegraded
+from congenial.net.errors import ClusterDegraded, LockLost
 from congenial.net.host import Host
+from congenial.net.journal import Owner
 from congenial.net.link import Link
-from congenial.net.locks import Cluster
-from congenial.net.storage import LEAST_GARBAGE, NAME, DirectoryStorage, Storage
+from congenial.net.locks import Cluster, join
+from congenial.net.storage import DirectoryStorage, Storage
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,10 @@ class Counter(Node):
 COUNTER = f"{__file__}:Counter"
 
 
+def owner(name: str, config: ClusterConfig) -> Owner:
+    return Owner(name, config.cluster, config.members, config.system().name, config.semaphore_system(1).name)
+
+
 def test_durable_state_comes_back_and_timers_and_suspicion_reach_the_node(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,12 +121,14 @@ def test_durable_state_comes_back_and_timers_and_suspicion_reach_the_node(
 
 
 def test_incarnations_are_remembered(tmp_path: Path) -> None:
+    config = ClusterConfig({"a": "127.0.0.1:7101"}, state=str(tmp_path))
+
     async def incarnation() -> int:
-        host = Host("a", ClusterConfig({"a": "127.0.0.1:7101"}, state=str(tmp_path)))
+        host = Host("a", config)
         host.storage.close()
         return host.membership.incarnation
 
-    storage = DirectoryStorage(tmp_path)
+    storage = DirectoryStorage(tmp_path, owner("a", config))
     storage.save("incarnation", 1 << 61)  # the clock was far ahead, once
     storage.close()
     first = asyncio.run(incarnation())
@@ -125,101 +136,255 @@ def test_incarnations_are_remembered(tmp_path: Path) -> None:
     assert asyncio.run(incarnation()) > first
 
 
-# -- the file ------------------------------------------------------------------------------------------------------
-
-
-def stored(folder: Path) -> dict[str, object]:
-    storage = DirectoryStorage(folder)
-    found = {key: storage.load(key) for key in storage.values}
-    storage.close()
-    return found
-
-
-def write_five(folder: Path) -> tuple[bytes, list[int]]:
-    """The file with five records, two of the same key, and where each begins."""
-    storage = DirectoryStorage(folder)
-    sizes = [0]
-    for number, key in enumerate(("x", "y", "x", "z", "w")):
-        storage.save(key, ("value", number))
-        storage.sync()
-        sizes.append(storage.size)
-    storage.close()
-    return (folder / NAME).read_bytes(), sizes
-
-
-@pytest.mark.deep
-def test_a_write_that_was_cut_off_at_any_byte_is_as_if_it_had_not_begun(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("fsync", "fdatasync"):  # thousands of them take their time
-        monkeypatch.setattr(f"congenial.net.storage.os.{name}", lambda file: None)
-    whole, begins = write_five(tmp_path)
-    states = [{}, {"x": 0}, {"x": 0, "y": 1}, {"x": 2, "y": 1}, {"x": 2, "y": 1, "z": 3}]
-    states.append({**states[-1], "w": 4})
-    for cut in range(len(whole) + 1):
-        for tail in (b"", b"\0" * 7, b"\0" * (len(whole) - cut)):
-            (tmp_path / NAME).write_bytes(whole[:cut] + tail)
-            complete = len([begin for begin in begins[1:] if begin <= cut])
-            assert stored(tmp_path) == {key: ("value", number) for key, number in states[complete].items()}
-            storage = DirectoryStorage(tmp_path)  # and it can be added to
-            storage.save("new", cut)
-            storage.close()
-            assert stored(tmp_path)["new"] == cut
-
-
-@pytest.mark.deep
-def test_a_flipped_bit_is_noticed(tmp_path: Path) -> None:
-    whole, _ = write_five(tmp_path)
-    for place in range(len(whole)):
-        for bit in range(8):
-            damaged = bytearray(whole)
-            damaged[place] ^= 1 << bit
-            (tmp_path / NAME).write_bytes(damaged)
-            with pytest.raises(ConfigError, match=r"state\.log is damaged.*lost its memory"):
-                DirectoryStorage(tmp_path)
-
-
-@pytest.mark.deep
-def test_the_file_does_not_grow_for_ever(tmp_path: Path) -> None:
-    storage = DirectoryStorage(tmp_path)
-    storage.save("old", "stays")
-    for number in range(400):
-        storage.save("x", (number, "y" * 10_000))
-        storage.sync()
-    assert (tmp_path / NAME).stat().st_size == storage.size < 3 * LEAST_GARBAGE
-    storage.close()
-    assert stored(tmp_path) == {"old": "stays", "x": (399, "y" * 10_000)}
-
-
-def test_a_directory_has_one_user(tmp_path: Path) -> None:
-    storage = DirectoryStorage(tmp_path)
-    assert storage.load("x") is None
-    with pytest.raises(ConfigError, match="in use: every node needs a state directory of its own"):
-        DirectoryStorage(tmp_path)
-    storage.close()
-    DirectoryStorage(tmp_path).close()
-    with pytest.raises(ConfigError, match="cannot keep state"):
-        DirectoryStorage("/proc/nowhere")
+# -- a node that cannot save ---------------------------------------------------------------------------------------
 
 
 def test_a_node_that_cannot_save_falls_silent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story() -> None:
         async with clusters(3, algorithm=COUNTER, state="unused") as members:
-            lock = members[0].mutex("x")
-            for member in members:
-                member._host.locks.doors.get("x")
 
             def fail() -> None:
                 raise OSError(28, "No space left on device")
 
             heard: Any = members[1]._host
             monkeypatch.setattr(members[0]._host.storage, "sync", fail)
-            with pytest.raises(OSError, match="No space left"):
-                await lock.acquire()
+            for name in ("x", "x", "new"):
+                with pytest.raises(ClusterDegraded, match=r"cannot save its state and takes no part.*: No space left"):
+                    await members[0].mutex(name).acquire()
             await asyncio.sleep(0.1)
             assert "x" not in heard.locks.doors, "nothing was promised"
-            with pytest.raises(ClusterDegraded, match="cannot save its state: No space left"):
-                await members[0].mutex("x").acquire()
 
-    monkeypatch.setattr(host_module, "DirectoryStorage", lambda _: Storage())
+    monkeypatch.setattr(host_module, "DirectoryStorage", lambda *_: Storage())
     asyncio.run(story())
+
+
+def test_a_full_disk_ends_a_member_cleanly(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Its holders lose what they hold, all that wait get the reason, the log has one line, the others go on, and the
+    directory can be used again at once."""
+
+    async def story() -> None:
+        async with clusters(3, state=f"{tmp_path}/{{name}}") as members:
+            held = await members[0].mutex("x").acquire()
+            waiting = asyncio.create_task(members[0].mutex("x").acquire())
+            await asyncio.sleep(0.05)
+            storage = members[0]._host.storage
+            assert isinstance(storage, DirectoryStorage)
+            assert storage.log is not None
+            full = os.open("/dev/full", os.O_WRONLY)
+            os.dup2(full, storage.log.file)  # every write fails from now on
+            os.close(full)
+            storage.check = lambda: None  # type: ignore[method-assign]
+            await crash(members[2])
+            with pytest.raises(ClusterDegraded, match="No space left on device; restart it when that is mended"):
+                await asyncio.wait_for(waiting, 10)
+            with pytest.raises(LockLost, match="cannot save its state"):
+                held.check()
+            for lock in (members[0].mutex("x"), members[0].mutex("y", timeout=1), members[0].semaphore("z", 2)):
+                with pytest.raises(ClusterDegraded, match="cannot save its state"):
+                    await asyncio.wait_for(lock.acquire(), 10)
+            again = Host("a", members[0].config)  # the directory is free
+            assert again.membership.roster.past == "recovered"
+            again.storage.close()
+
+    with caplog.at_level(logging.WARNING, "congenial"):
+        asyncio.run(story())
+    failed = [record.getMessage() for record in caplog.records if "node.ended" in record.getMessage()]
+    assert len(failed) == 1
+    assert not [record for record in caplog.records if record.name == "asyncio"], "no traceback of a callback"
+
+
+def test_a_directory_that_is_deleted_while_a_member_runs_ends_it(tmp_path: Path) -> None:
+    """Even if there is nothing to save at the moment."""
+
+    async def story() -> None:
+        async with clusters(3, state=f"{tmp_path}/{{name}}") as members:
+            held = await members[0].mutex("x").acquire()
+            shutil.rmtree(tmp_path / "a")
+            await asyncio.wait_for(held.lost.wait(), 10)
+            with pytest.raises(ClusterDegraded, match=r"state.log was removed or replaced while the node was running"):
+                await members[0].mutex("y").acquire()
+            async with members[1].mutex("x", timeout=20):
+                pass
+
+    asyncio.run(story())
+
+
+# -- starting --------------------------------------------------------------------------------------------------------
+
+
+def start_and_close(name: str, config: ClusterConfig) -> None:
+    async def story() -> None:
+        async with join(name, config=config) as cluster:
+            await cluster.mutex("x", timeout=10).acquire()
+
+    asyncio.run(story())
+
+
+def test_the_directory_of_another_node_is_refused(tmp_path: Path) -> None:
+    config = ClusterConfig({"a": "127.0.0.1:7101"}, state=str(tmp_path / "state"))
+    start_and_close("a", config)
+    start_and_close("a", config)
+    for other in (
+        ClusterConfig({"b": "127.0.0.1:7101"}, state=config.state),
+        ClusterConfig({"a": "127.0.0.1:7101", "b": "127.0.0.1:7102"}, state=config.state),
+        ClusterConfig({"a": "127.0.0.1:7101"}, state=config.state, cluster="bakery"),
+        ClusterConfig({"a": "127.0.0.1:7101"}, state=config.state, algorithm="maekawa"),
+    ):
+        with pytest.raises(ConfigError, match="is the state directory of node 'a' of cluster 'congenial'"):
+            start_and_close(other.members[-1], other)
+    start_and_close("a", config)
+
+
+def test_a_state_file_cut_to_half_is_refused(tmp_path: Path) -> None:
+    config = ClusterConfig({"a": "127.0.0.1:7101"}, state=str(tmp_path))
+    start_and_close("a", config)
+    os.truncate(tmp_path / "state.log", (tmp_path / "state.log").stat().st_size // 2)
+    with pytest.raises(ConfigError, match=r"state.log is (cut off|damaged).*lost its memory"):
+        start_and_close("a", config)
+    for file in tmp_path.iterdir():
+        file.unlink()
+    start_and_close("a", config)
+
+
+def test_a_member_that_could_not_start_does_not_keep_the_directory(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        config = ClusterConfig({"a": address_of(taken), "b": "127.0.0.1:7102"}, state=str(tmp_path))
+
+        async def story() -> None:
+            for _ in range(2):
+                with pytest.raises(ConfigError, match="cannot listen"):
+                    await Cluster("a", config).start()
+
+        asyncio.run(story())
+    DirectoryStorage(tmp_path, owner("a", config)).close()
+
+
+@pytest.mark.parametrize("broken", ["membership", "locks", "metrics"])
+def test_whatever_goes_wrong_at_the_start_the_directory_is_free_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    config = ClusterConfig({"a": "127.0.0.1:7101"}, state=str(tmp_path))
+    places = {
+        "membership": "congenial.net.host.Membership",
+        "locks": "congenial.net.host.LockTable",
+        "metrics": "congenial.net.locks.MetricsServer",
+    }
+
+    def fail(*args: object) -> None:
+        raise ConfigError("not today")
+
+    async def start() -> None:
+        await Cluster("a", config, metrics_port=7199).start()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(places[broken], fail)
+        with pytest.raises(ConfigError, match="not today"):
+            asyncio.run(start())
+    start_and_close("a", config)
+
+
+def test_a_disk_that_is_full_at_the_start_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = ClusterConfig({"a": "127.0.0.1:7101"}, state=str(tmp_path))
+
+    def full(*args: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    for call in ("write", "pwrite", "fsync", "fdatasync"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"os.{call}", full)
+            with pytest.raises(ConfigError, match=r"cannot keep state in .*: No space left on device"):
+                start_and_close("a", config)
+    start_and_close("a", config)
+
+
+# -- what a node may save --------------------------------------------------------------------------------------------
+
+
+class Careless(Counter):
+    """Keeps a file."""
+
+    def __init__(self, me: int, n: int) -> None:
+        super().__init__(me, n)
+        self.notes = open(os.devnull)
+
+
+class CarelessLater(Counter):
+    """Saves what cannot be saved."""
+
+    durable: ClassVar[tuple[str, ...]] = ("count", "notes")
+
+    def __init__(self, me: int, n: int) -> None:
+        super().__init__(me, n)
+        self.notes: object = None
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.notes = [open(os.devnull)]
+        super().request(groups, out)
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A record in a node's state, which is no message."""
+
+    number: int
+    before: tuple[Entered, ...]
+
+
+class Diary(Counter):
+    durable: ClassVar[tuple[str, ...]] = ("count", "visits", "last")
+
+    def __init__(self, me: int, n: int) -> None:
+        super().__init__(me, n)
+        self.visits: dict[int, Visit] = {}
+        self.last: Entered | None = None
+
+    def request(self, groups: Groups, out: Out) -> None:
+        before = () if self.last is None else (self.last,)
+        self.last = Entered(self.count + 1)
+        self.visits[self.count + 1] = Visit(1 << 70, before)
+        super().request(groups, out)
+
+
+def test_a_file_as_node_state_is_refused(tmp_path: Path) -> None:
+    config = ClusterConfig({"a": "127.0.0.1:7101"}, algorithm=f"{__file__}:Careless", state=str(tmp_path))
+    with pytest.raises(ContractError, match=r"^Careless.notes is a _io.TextIOWrapper: .* plain data only"):
+        start_and_close("a", config)
+    config = ClusterConfig({"a": "127.0.0.1:7101"}, algorithm=f"{__file__}:CarelessLater", state=str(tmp_path / "b"))
+    with pytest.raises(IllegalStep, match=r"lock 'x': Asked broke CarelessLater.*CarelessLater.notes"):
+        start_and_close("a", config)
+
+
+def test_messages_and_records_in_a_node_s_state_come_back(tmp_path: Path) -> None:
+    config = ClusterConfig({"a": "127.0.0.1:7101"}, algorithm=f"{__file__}:Diary", state=str(tmp_path))
+    for _ in range(3):
+        start_and_close("a", config)
+
+    async def state() -> Any:
+        host = Host("a", config)
+        node = host.locks.door("x", "x").node
+        await host.start()
+        await host.close()
+        return node
+
+    node = asyncio.run(state())
+    assert node.count == 3
+    assert repr(node.last) == "Entered(count=3)"
+    assert repr(node.visits[2]) == f"Visit(number={1 << 70}, before=(Entered(count=1),))"
+
+
+def test_state_that_does_not_fit_the_program_any_more_is_refused(tmp_path: Path) -> None:
+    program = Path(__file__).read_text(encoding="utf-8")
+    file = tmp_path / "mine.py"
+    file.write_text(program, encoding="utf-8")
+    config = ClusterConfig({"a": "127.0.0.1:7101"}, algorithm=f"{file}:Diary", state=str(tmp_path / "a"))
+    start_and_close("a", config)
+    file.write_text(program.replace('("count", "visits", "last")', '("count", "visits")'), encoding="utf-8")
+    with pytest.raises(IllegalStep, match="another version of the program: count, visits, last instead of count, vis"):
+        start_and_close("a", config)
+    file.write_text(program.replace("Visit", "Stay"), encoding="utf-8")
+    with pytest.raises(IllegalStep, match=r"'lock x' does not fit this version of the program .*mine:Visit"):
+        start_and_close("a", config)
+    file.write_text(program, encoding="utf-8")
+    start_and_close("a", config)

@@ -12,5 +12,6 @@ calls those above it only through an interface that it declares itself:
   ends of a connection prove that they belong to the cluster (`handshake`, `secret`).
 - `wire` and `codec` turn frames and messages into bytes.
 
-Everything that one event causes is one `turn`, which ends by saving (`storage`) and then sending.
+Everything that one event causes is one `turn`, which ends by saving (`storage`, with its files `logfile` and
+`markfile`, their bytes in `journal` and values in `saved`) and then sending.
 """

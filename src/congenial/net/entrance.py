@@ -118,6 +118,8 @@ class Entrance(ABC):
         self.lease: Lease = ENDLESS  # without which no task enters; for algorithms that go on without a silent process
         self.queue = Waiters()
         self.error: CongenialError | None = None  # why no task can enter any more
+        if membership.ended:
+            self.error = ClusterDegraded(membership.ended)
         self.entries = 0  # of tasks
         self.sessions = 0  # of the process
 
@@ -131,7 +133,7 @@ class Entrance(ABC):
         if self.error is None and (timeout is None or timeout > 0 or self.could_enter_now(want)):
             with membership.turn:
                 held = self.enter_now(want)
-            if held is not None:
+            if held is not None and self.error is None:
                 return held
         deadline = None if timeout is None else membership.now() + timeout
         while True:

@@ -12,6 +12,7 @@ from congenial.net.checked import for_node
 from congenial.net.codec import Vocabulary
 from congenial.net.config import ClusterConfig
 from congenial.net.errors import ClusterDegraded
+from congenial.net.journal import Owner
 from congenial.net.link import Link
 from congenial.net.logs import log
 from congenial.net.membership import Membership
@@ -31,11 +32,30 @@ class Host:
         self.vocabulary = Vocabulary(
             self.system.algorithm, *self.system.inner, beside=(semaphores.algorithm, *semaphores.inner, Replicated)
         )
-        self.storage = storage or (DirectoryStorage(for_node(config.state, name)) if config.state else Storage())
+        for system in (self.system, semaphores):
+            system.node(0)  # if it is not as nodes must be, say so now
+        self.closed = False
+        self.storage = storage or self._open_storage(semaphores.name)
+        try:
+            self._put_together(self.system.algorithm.rejoins and semaphores.algorithm.rejoins)
+        except OSError as error:
+            self.storage.abandon()
+            raise ConfigError(f"cannot keep state in {config.state}: {error.strerror or error}") from error
+        except BaseException:
+            self.storage.abandon()
+            raise
+
+    def _open_storage(self, semaphores: str) -> Storage:
+        config = self.config
+        if not config.state:
+            return Storage()
+        owner = Owner(self.name, config.cluster, config.members, self.system.name, semaphores)
+        return DirectoryStorage(for_node(config.state, self.name), owner)
+
+    def _put_together(self, rejoins: bool) -> None:
         self.turn = Turn(self.storage)
         self.turn.on_failure = self._give_up
-        rejoins = self.system.algorithm.rejoins and semaphores.algorithm.rejoins
-        self.membership = Membership(name, config, self.turn, self.vocabulary, self.system.name, rejoins)
+        self.membership = Membership(self.name, self.config, self.turn, self.vocabulary, self.system.name, rejoins)
         self.locks = LockTable(self.membership, self.vocabulary, self.system)
         self.reports = Reports(self.membership, self.locks, self._head)
         self.membership.on_end = self._fail_all
@@ -50,16 +70,23 @@ class Host:
 
     async def close(self) -> None:
         """Leave: what was sent still arrives, the others are told, nothing is left behind."""
-        if self.membership.closing:
+        if self.closed or self.forked is not None:
             return
-        self.membership.stop()
+        self.closed = True
         self.reports.close()
-        with self.turn:
-            for entrance in self.locks.entrances():
-                entrance.close()
-        await self.membership.leave()
-        self.storage.close()
-        forks.unwatch(self)
+        try:
+            if not self.membership.closing:
+                self.membership.stop()
+                with self.turn:
+                    for entrance in self.locks.entrances():
+                        entrance.close()
+            await self.membership.leave()
+            self.storage.close()
+        except OSError as error:
+            log(logging.ERROR, "node.failed", node=self.name, reason=self._cannot_save(error))
+        finally:
+            self.storage.abandon()
+            forks.unwatch(self)
 
     def on_fork(self) -> None:
         """This is a forked child, and only its parent is a member. Nothing that the child does may touch it."""
@@ -72,17 +99,22 @@ class Host:
             entrance.abandon(self.forked)
 
     def _give_up(self, error: OSError) -> None:
-        """Fall silent: what cannot be remembered must not be promised."""
-        reason = f"{self.name!r} cannot save its state: {error.strerror or error}"
-        log(logging.CRITICAL, "node.failed", node=self.name, reason=reason)
-        self.membership.fall_silent()
-        self._fail_all(reason)
+        """What cannot be remembered must not be promised."""
+        self.membership.end(self._cannot_save(error))
 
     def _fail_all(self, reason: str) -> None:
-        """This process takes part no more: nothing is held, and nothing can be acquired."""
+        """This process takes part no more: nothing is held, nothing can be acquired, and its directory is free."""
         self.turn.silent = True
+        failure = ClusterDegraded(reason)
         for entrance in self.locks.entrances():
-            entrance.fail(ClusterDegraded(reason))
+            entrance.fail(failure)
+        self.storage.abandon()
+
+    def _cannot_save(self, error: OSError) -> str:
+        return (
+            f"{self.name!r} cannot save its state and takes no part any more: {error.strerror or error}; "
+            "restart it when that is mended"
+        )
 
     # -- status ----------------------------------------------------------------------------------------
 

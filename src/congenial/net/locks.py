@@ -190,8 +190,7 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         if self._metrics_port:
             self._metrics = MetricsServer(self._metrics_port)  # before the others hear of this member
         try:
-            host = Host(self.name, self.config)
-            await host.start(self._listener)
+            host = await self._started_host()
         except BaseException:
             self._stop_metrics()
             raise
@@ -199,6 +198,15 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         if self._metrics is not None:
             self._metrics.show(host)
         return self
+
+    async def _started_host(self) -> Host:
+        host = Host(self.name, self.config)
+        try:
+            await host.start(self._listener)
+        except BaseException:
+            await host.close()  # nothing is left behind
+            raise
+        return host
 
     async def close(self) -> None:
         """Leave the cluster. What this process holds is released."""

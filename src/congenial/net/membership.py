@@ -201,6 +201,7 @@ class Membership:
             beat = now - beat_at >= self.timing.heartbeat
             if beat:
                 beat_at = now
+                self.turn.check()
             with self.turn:
                 for link in self.links:
                     if link.connection is not None:

@@ -12,7 +12,7 @@ from random import randrange
 from typing import Protocol
 
 from congenial.kernel.effects import CancelTimer, Effect, Save, Send, SetTimer
-from congenial.kernel.errors import ContractError
+from congenial.kernel.errors import ConfigError, ContractError
 from congenial.kernel.message import Message
 from congenial.kernel.node import Node
 from congenial.kernel.out import Outbox
@@ -20,6 +20,7 @@ from congenial.kernel.problem import Problem
 from congenial.kernel.shell import Process, ProcessEvent, Recovered, TimedOut
 from congenial.net.membership import Membership
 from congenial.net.roster import RECOVERED
+from congenial.net.saved import form_of
 
 
 class Owner(Protocol):
@@ -62,7 +63,7 @@ class Seat:
             if isinstance(effect, Send):
                 self.owner.send(self, effect.dst, effect.msg)
             elif isinstance(effect, Save):
-                self.membership.storage.save(self.storage_key, self.process.saved)
+                self.membership.storage.save(self.storage_key, self.process.saved, form_of(self.node))
             elif isinstance(effect, SetTimer):
                 self._cancel(effect.timer)
                 seconds = effect.delay * self.membership.timing.timer_unit
@@ -75,8 +76,15 @@ class Seat:
     def recovery(self) -> Recovered | None:
         """The event with which the node goes on after a restart of this member, its saved state restored; None if it
         starts for the first time."""
-        saved = self.membership.storage.load(self.storage_key) if type(self.node).durable else None
+        durable = type(self.node).durable
+        saved = self.membership.storage.load(self.storage_key, form_of(self.node)) if durable else None
         if saved is not None:
+            names = tuple([name for name, _ in saved])
+            if names != durable:
+                raise ConfigError(
+                    f"its state was saved by another version of the program: {', '.join(names)} instead of "
+                    f"{', '.join(durable)}"
+                )
             self.process.saved = saved
             self.process.restart(self.node)
             return Recovered()

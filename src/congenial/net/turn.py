@@ -25,7 +25,7 @@ class Turn:
         self.depth = 0
         self.unwritten: list[Writer] = []
         self.silent = False  # what cannot be saved must not be promised: nothing leaves any more
-        self.on_failure: Callable[[OSError], None] | None = None  # the state could not be saved
+        self.on_failure: Callable[[OSError], None] | None = None  # called once, if the state cannot be saved
 
     def __enter__(self) -> None:
         self.depth += 1
@@ -42,12 +42,23 @@ class Turn:
         try:
             self.storage.sync()
         except OSError as error:
-            self.silent = True
-            self.unwritten.clear()
-            if self.on_failure is not None:
-                self.on_failure(error)
-            raise
+            self._fail(error)
         if self.unwritten:
             writers, self.unwritten = self.unwritten, []
             for writer in writers:
                 writer.flush()
+
+    def check(self) -> None:
+        """Look whether what is saved would be kept, even if there is nothing to save now."""
+        if not self.silent:
+            try:
+                self.storage.check()
+            except OSError as error:
+                self._fail(error)
+
+    def _fail(self, error: OSError) -> None:
+        """No exception: whoever happened to cause this turn is not to blame. Tasks are told by their locks."""
+        self.silent = True
+        self.unwritten.clear()
+        if self.on_failure is not None:
+            self.on_failure(error)
