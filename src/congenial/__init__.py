@@ -52,10 +52,11 @@ if TYPE_CHECKING:
         BlockingSection,
         join_blocking,
     )
-    from congenial.net.config import ClusterConfig, Timing, Tls
+    from congenial.net.config import ClusterConfig, Timing
     from congenial.net.guarded import Guarded, Section
     from congenial.net.held import Held
     from congenial.net.locks import Cluster, Lock, join
+    from congenial.net.tls import Tls
     from congenial.sim.arrivals import Arrival
     from congenial.sim.chance import Constant, Distribution, Exponential, LogNormal, Measured, Uniform
     from congenial.sim.faults import MessageFault, Outage, Partition, RandomOutages, RandomPartitions
@@ -180,7 +181,7 @@ LAZY = {
     "Sweep": "congenial.lab.sweep",
     "SweepResult": "congenial.lab.results",
     "Timing": "congenial.net.config",
-    "Tls": "congenial.net.config",
+    "Tls": "congenial.net.tls",
     "Uniform": "congenial.sim.chance",
     "check": "congenial.checker.check",
     "compare": "congenial.lab.api",

@@ -14,7 +14,7 @@ STORAGE = {"storage", "journal", "logfile", "markfile", "saved"}
 LAYERS = (  # from the bottom
     STORAGE
     | {"errors", "logs", "names", "operations", "local", "checked", "addresses", "config", "secret"}
-    | {"authority", "certs", "forks"},
+    | {"authority", "certs", "tls", "forks"},
     {"wire", "turn", "numbering", "lease"},
     {"codec", "handshake"},
     {"link"},

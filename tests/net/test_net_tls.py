@@ -10,6 +10,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
 from netlab import NAMES, QUICK, address_of, clusters, listener
 
 from congenial.kernel.errors import ConfigError
@@ -149,10 +155,29 @@ def test_a_failed_handshake_leaves_one_line(
     assert CALLERS[what] in line
 
 
-def test_missing_certificates_are_named(tmp_path: Path) -> None:
-    async def story() -> None:
-        config = ClusterConfig({"a": "127.0.0.1:7101"}, tls=tls_in(tmp_path))
-        with pytest.raises(ConfigError, match="cannot use the certificates"):
-            await Cluster("a", config).start()
+WRONG_FILES = {
+    "a missing file": ({}, "a.pem: No such file or directory"),
+    "a directory": ({"a.pem": "..", "a.key": ".."}, "Is a directory"),
+    "no PEM": ({"a.pem": "a.key", "a.key": "a.key"}, "not in PEM form"),
+    "the key of another": ({"a.pem": "a.pem", "a.key": "b.key"}, "the key is not that of the certificate"),
+    "an encrypted key": ({"a.pem": "a.pem", "a.key": "locked"}, "the key is encrypted"),
+    "no authority": ({"ca.pem": "a.key", "a.pem": "a.pem", "a.key": "a.key"}, "the first one is no certificate"),
+}
 
-    asyncio.run(story())
+
+@pytest.mark.parametrize(("links", "why"), WRONG_FILES.values(), ids=list(WRONG_FILES))
+def test_certificates_that_cannot_be_used_are_named(links: dict[str, str], why: str, tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    make_certificates("ab", made)
+    secret = load_pem_private_key((made / "a.key").read_bytes(), None)
+    locked = secret.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"1234"))
+    (made / "locked").write_bytes(locked)
+    for name, target in {"ca.pem": "ca.pem", **links}.items():
+        (tmp_path / name).symlink_to(made / target)
+
+    async def story() -> None:
+        await Cluster("a", ClusterConfig({"a": "127.0.0.1:7101"}, tls=tls_in(tmp_path))).start()
+
+    with pytest.raises(ConfigError, match="cannot use the certificates") as error:
+        asyncio.run(story())
+    assert why in str(error.value)

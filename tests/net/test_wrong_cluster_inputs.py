@@ -55,6 +55,8 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         ({"a": "::1:7101"}, "or [::1]:7101"),
         ({"a": "[127.0.0.1]:7101"}, "is not an address"),
         ({"a": "127.0.0.1 :7101"}, "is not an address"),
+        ({"a": "db..example:7101"}, "is not an address"),
+        ({"a": "x" * 64 + ".example:7101"}, "is not an address"),
         ({"a": "127.0.0.1:7101\n"}, "is not an address"),
         ({"a": "10.0.0.1:7101"}, "node 'a' is at 10.0.0.1:7101, beyond this machine, and there are no certificates"),
         ({"a": "127.0.0.1:7101", "b": "127.0.0.1:7101"}, "nodes.b = \"127.0.0.1:7101\": must be an address of its own"),
@@ -66,7 +68,6 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         ({"a/b": "127.0.0.1:7101"}, 'node name "a/b"'),
         ({"a b": "127.0.0.1:7101"}, 'node name "a b"'),
         ({"a" * 64: "127.0.0.1:7101"}, "node name"),
-        ({"a": "127.0.0.1:7101", "insecure": True}, "nodes.insecure = true: must be an address"),
     ],
     "cluster": [("", "1 to 63 characters"), ("a" * 64, "1 to 63"), ("a\nb", "none of them a control character")],
     "algorithm": [
@@ -223,6 +224,12 @@ def test_the_docs_list_all_keys() -> None:
 UNREADABLE: dict[str, tuple[bytes, str]] = {
     "an unknown key": (b"colour = 1", "colour = 1: unknown setting colour: there are algorithm, cluster, insecure"),
     "a key that is nearly right": (b"insecur = true", "unknown setting insecur: did you mean insecure?"),
+    "a setting in a table": (
+        b'[nodes]\nb = "127.0.0.1:7102"\ninsecure = true',
+        'nodes.insecure = true: must be an address host:port, such as "127.0.0.1:7101" '
+        "(if insecure is a setting of the cluster, write it above [nodes])",
+    ),
+    "a setting in another table": (b'[tls]\nstate = "x"', "unknown setting state: there are ca, certificate, key (if"),
     "a key in the wrong place": (b"heartbeat = 1", "unknown setting heartbeat: it belongs under [timing]"),
     "broken TOML": (b"cluster = \n", "not a TOML file: Invalid value (at line 1, column 11)"),
     "a key twice": (b"insecure = true\ninsecure = false", "at line 2"),
@@ -238,7 +245,8 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
 @pytest.mark.parametrize(("text", "words"), UNREADABLE.values(), ids=list(UNREADABLE))
 def test_a_file_that_describes_no_cluster_is_refused(text: bytes, words: str, tmp_path: Path) -> None:
     path = tmp_path / "cluster.toml"
-    nodes = b'\n[nodes]\na = "127.0.0.1:7101"\n' if text and b"[" * 9 not in text else b""
+    plain = text and b"[" * 9 not in text and b"[nodes]" not in text
+    nodes = b'\n[nodes]\na = "127.0.0.1:7101"\n' if plain else b""
     path.write_bytes(text + nodes)
     said = refusal(lambda: load_config(path))
     assert str(path) in said

@@ -45,13 +45,21 @@ def check_name(name: object) -> None:
 def address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
-    fits = bool(bare) and all([c.isalnum() or c in "-._:%" for c in bare]) and (":" in bare) == (bare != host)
+    fits = _is_host(bare) and (":" in bare) == (bare != host)
     if not fits or not (port.isascii() and port.isdigit() and len(port) < 6 and 0 < int(port) < 65536):
         raise ConfigError(
             f"{shown(text)} is not an address: write host:port with a port from 1 to 65535, such as 127.0.0.1:7101 "
             "or [::1]:7101"
         )
     return bare, int(port)
+
+
+def _is_host(text: str) -> bool:
+    try:
+        text.encode("idna")  # as it will be looked up: parts of 1 to 63 letters between the dots
+    except UnicodeError:
+        return False
+    return bool(text) and all([c.isalnum() or c in "-._:%" for c in text])
 
 
 def is_loopback(host: str) -> bool:

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import os
 import socket
-import ssl
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -35,7 +34,6 @@ from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import Node
 from congenial.net.addresses import Address, address, check_nodes, is_loopback
 from congenial.net.checked import (
-    FilePath,
     Flag,
     FolderPath,
     PlainFile,
@@ -44,10 +42,11 @@ from congenial.net.checked import (
     check_fields,
     decode,
     did_you_mean,
-    for_node,
+    hints,
     shown,
     wrong,
 )
+from congenial.net.tls import Tls
 from congenial.problems.epochs import within_epoch
 from congenial.problems.kmutex import KMUTEX
 from congenial.systems.catalogue import ALGORITHMS, find_algorithm
@@ -61,41 +60,6 @@ ClusterName = Annotated[
     str, Meta(pattern="^[^\\x00-\\x1f\\x7f]{1,63}$", description="1 to 63 characters, none of them a control character")
 ]
 AlgorithmName = Annotated[str, Meta(min_length=1, description="the name of an algorithm, as `congenial list` gives it")]
-
-
-@dataclass(frozen=True)
-class Tls:
-    """The files with the certificates; both ends of every connection show theirs. `{name}` is the node's name.
-
-    >>> tls = Tls(ca="certs/ca.pem", certificate="certs/{name}.pem", key="certs/{name}.key")
-
-    `congenial certs` makes such files for a test cluster.
-    """
-
-    ca: FilePath
-    certificate: FilePath
-    key: FilePath
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    def contexts(self, name: str) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-        """The contexts for the end that is called, and for the end that calls."""
-        called = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        calling = ssl.create_default_context(ssl.Purpose.SERVER_AUTH)
-        called.verify_mode = ssl.CERT_REQUIRED
-        ca, certificate, key = (for_node(path, name) for path in (self.ca, self.certificate, self.key))
-        for context in (called, calling):
-            context.minimum_version = ssl.TLSVersion.TLSv1_3
-            try:
-                context.load_verify_locations(ca)
-                context.load_cert_chain(certificate, key, password="")  # an encrypted key must not ask the terminal
-            except (OSError, ssl.SSLError) as error:
-                raise ConfigError(
-                    f"node {name!r}: cannot use the certificates {ca}, {certificate}, {key}: {error} "
-                    "(`congenial certs` makes them for a test cluster)"
-                ) from error
-        return called, calling
 
 
 @dataclass(frozen=True)
@@ -239,7 +203,17 @@ def load_config(path: str | Path) -> ClusterConfig:
             data["options"] = {name: str(value) if type(value) is int else value for name, value in options.items()}
         return decode(data, ClusterConfig, path.parent)
     except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from error
+        raise ConfigError(f"{path}: {error}{_misplaced(data)}") from error
+
+
+def _misplaced(data: dict[str, Any]) -> str:
+    """A hint for the usual mistake in TOML: what stands below the head of a table belongs to that table."""
+    known = hints(ClusterConfig)
+    for name, table in data.items():
+        inside = [key for key in table if key in known] if isinstance(table, dict) else []
+        if inside:
+            return f" (if {inside[0]} is a setting of the cluster, write it above [{name}])"
+    return ""
 
 
 def load_nodes(path: str | Path) -> dict[str, str]:
