@@ -37,6 +37,8 @@ WRONG: dict[str, tuple[Any, ...]] = {  # of methods
     "group": TEXT,
     "k": (0, -1, 0.5, 1.0, True, "4", None, nan, 10**30, []),
     "timeout": (-1, -0.001, nan, -inf, "1", True, b"1", [], Counter()),
+    "lock": (5, True, b"x", [], Counter()),
+    "top": (-1, 0.5, True, "4", None, nan, 10**30, []),
     "machine": (5, None, "x", Counter, object()),
 }
 
@@ -65,13 +67,13 @@ def blocking() -> Iterator[BlockingCluster]:
 CALLS = [
     *[(Cluster, name) for name in methods(Cluster)],
     *[(BlockingCluster, name) for name in methods(BlockingCluster)],
-    *[(Client, name) for name in methods(LockForms)],
+    *[(Client, name) for name in (*methods(LockForms), "status_of_all")],
 ]
 
 
 @pytest.mark.parametrize(("kind", "method"), CALLS, ids=[f"{kind.__name__}.{name}" for kind, name in CALLS])
 def test_a_method_refuses_wrong_arguments(kind: type, method: str, blocking: BlockingCluster) -> None:
-    made: Any = {BlockingCluster: blocking, Cluster: congenial.join("a", PEERS), Client: Client("none.sock")}[kind]
+    made: Any = {BlockingCluster: blocking, Cluster: blocking._cluster, Client: Client("none.sock")}[kind]
     call = getattr(made, method)
     parameters = inspect.signature(call).parameters
     good = {name: GOOD[name] for name, parameter in parameters.items() if parameter.default is parameter.empty}
@@ -214,6 +216,12 @@ ROWS: dict[str, dict[str, list[Row]]] = {
         "config": [("--config none", 2, "cannot read none"), ("--config bad.toml", 2, "insecure")],
         "node": [("--node z", 2, "'z' is not a node"), ("--node a", 2, "start one with"), ("a", 2, "unexpected")],
         "socket": [("--socket none", 1, "no node is listening"), ("--socket " + "x" * 200, 2, "200 bytes")],
+        "lock": [("--lock \udcff --socket NODE", 2, "lock = ")],
+        "top": [
+            ("--top -1 --socket NODE", 2, "top = -1: must be a number of locks"),
+            ("--top 99999999999999999999 --socket NODE", 2, "top = 99999999999999999999"),
+            ("--top all", 2, "Invalid value for '--top'"),
+        ],
         "json": [("--json=yes", 2, "does not take a value")],
     },
     "certs": {

@@ -26,7 +26,7 @@ from congenial.net.errors import ClusterDegraded, LockTimeout
 from congenial.net.held import Losable, WithBody, innermost
 from congenial.net.local import check_length, is_trusted, user_of
 from congenial.net.locks import LockForms
-from congenial.net.reports import check_top
+from congenial.net.reports import check_question
 from congenial.net.service import ERRORS, LONGEST_LINE, Answer, Ask
 
 
@@ -159,8 +159,9 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]]):
 
     async def status_of_all(self, *, lock: str | None = None, top: int = 1000) -> dict[str, dict[str, Any] | None]:
         """As `Cluster.status_of_all`."""
-        check_top(top)
-        ask = Ask("status", self.next_id(), name=lock or "", top=top)
+        check_question(lock, top)
+        name: str = "" if lock is None else checked("lock", lock, Text)
+        ask = Ask("status", self.next_id(), name=name, top=top)
         told: dict[str, dict[str, Any] | None] = {}
         self._told[ask.id] = told
         try:

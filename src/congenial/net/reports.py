@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from congenial.kernel.errors import ConfigError
+from congenial.net.checked import Share, checked, checked_text
 from congenial.net.entrance import Entrance
 from congenial.net.link import Link
 from congenial.net.membership import Membership
@@ -81,7 +81,7 @@ class Reports:
 
     def at_once(self, lock: str | None, top: int) -> Status:
         """This member's report. With very many locks that takes a while: 100,000 take about a quarter of a second."""
-        check_top(top)
+        check_question(lock, top)
         entrances = self.table.entrances()
         survey = Survey(top)
         survey.look(entrances)
@@ -90,7 +90,7 @@ class Reports:
 
     async def in_pieces(self, lock: str | None, top: int) -> Status:
         """The same, while the event loop goes on."""
-        check_top(top)
+        check_question(lock, top)
         return await self._in_pieces(None if lock is None else lock_key(lock), top)
 
     async def _in_pieces(self, key: str | None, top: int) -> Status:
@@ -160,7 +160,7 @@ class Reports:
 
     async def of_all(self, lock: str | None, top: int) -> dict[str, Status | None]:
         """The report of every member, by name; None for those that do not answer."""
-        check_top(top)
+        check_question(lock, top)
         links = self.membership.links
         own, *others = await asyncio.gather(self.in_pieces(lock, top), *[self._of(link, lock, top) for link in links])
         told = {self.membership.name: own, **{link.name: other for link, other in zip(links, others, strict=True)}}
@@ -222,6 +222,7 @@ def clipped(text: str) -> str:
     return short.encode("utf-8", "replace").decode()
 
 
-def check_top(top: int) -> None:
-    if not isinstance(top, int) or top < 0:
-        raise ConfigError(f"top must be a number of locks, not {top!r}")
+def check_question(lock: str | None, top: int) -> None:
+    if lock is not None:
+        checked_text("lock", lock)
+    checked("top", top, Share)
