@@ -119,6 +119,13 @@ def test_nodes_locks_and_status(machine: Machine) -> None:
     assert list(told) == ["a", "b", "c"]
     assert told["a"]["locks"]["jukebox"]["group"] == "disc-7"
     assert told["a"]["locks"]["jukebox"]["holders"] == 1
+    told = json.loads(machine.run("status", "--node", "b", "--lock", "jukebox", "--json").stdout)
+    assert [list(status["locks"]) for status in told.values()] == 3 * [["jukebox"]]
+    short = machine.run("status", "--node", "b", "--top", "1")
+    assert "more at a" in short.stdout, short.stderr
+    wrong = machine.run("status", "--node", "b", "--top", "-1")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "top must be" in wrong.stderr
     table = machine.run("status", "--node", "a").stdout
     assert "b up, c up" in table
     assert "disc-7" in table

@@ -7,6 +7,7 @@ import contextlib
 import json
 import multiprocessing
 import os
+import resource
 import select
 import signal
 import socket
@@ -21,7 +22,7 @@ import pytest
 from netlab import QUICK, clusters
 
 import congenial
-from congenial.net import blocking
+from congenial.net import blocking, forks
 from congenial.net.blocking import BlockingCluster, new_event_loop
 from congenial.net.certs import make_certificates
 from congenial.net.client import Client
@@ -195,6 +196,56 @@ def test_a_child_closes_what_it_has_inherited_and_the_parent_does_not_notice(
                 join("a").start()
         with b.mutex("x", timeout=30):
             pass
+
+
+def test_a_child_without_a_free_descriptor_lets_go_all_the_same() -> None:
+    peers = dict(zip("ab", free_addresses(2), strict=True))
+    with congenial.join_blocking("a", peers, timing=PATIENT) as a, congenial.join_blocking("b", peers, timing=PATIENT):
+        held = a.mutex("x", timeout=30).acquire()
+        mine = descriptors()
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        reading, writing = os.pipe()
+        try:
+            full: list[int] = []
+            resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, os.listdir("/proc/self/fd"))) + 1, hard))
+            with contextlib.suppress(OSError):
+                while True:
+                    full.append(os.open(os.devnull, os.O_RDONLY))
+            child = os.fork()
+            if not child:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+                os.write(writing, str(len(descriptors() & mine)).encode())
+                os._exit(0)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            for descriptor in (*full, writing):
+                os.close(descriptor)
+        with open(reading, encoding="ascii") as told:
+            assert told.read() == "0"
+        assert os.waitpid(child, 0)[1] == 0
+        held.check()
+
+
+def test_an_heir_that_breaks_does_not_keep_others_from_hearing(caplog: pytest.LogCaptureFixture) -> None:
+    class Heir:
+        def __init__(self, breaks: bool) -> None:
+            self.breaks = breaks
+            self.told = False
+
+        def on_fork(self) -> None:
+            if self.breaks:
+                raise OSError
+            self.told = True
+
+    heirs = [Heir(True), Heir(False), Heir(True), Heir(False)]
+    for heir in heirs:
+        forks.watch(heir)
+    try:
+        assert in_child(lambda: [heir.told for heir in heirs]) == [False, True, False, True]
+        assert not any([heir.told for heir in heirs])
+    finally:
+        for heir in heirs:
+            forks.unwatch(heir)
 
 
 def test_when_the_parent_crashes_its_peers_notice_although_a_child_lives_on() -> None:

@@ -22,6 +22,8 @@ import weakref
 from collections.abc import Iterable
 from typing import Any, Protocol
 
+from congenial.net.logs import logger
+
 
 class Heir(Protocol):
     """Something that must not be used in a forked child."""
@@ -30,6 +32,7 @@ class Heir(Protocol):
         """Called in the child, before anything else happens there."""
 
 
+_kept: list[object] = []
 _heirs: dict[int, weakref.ref[Heir]] = {}
 
 
@@ -47,7 +50,10 @@ def _in_child() -> None:
     for known in list(_heirs.values()):
         heir = known()
         if heir is not None:
-            heir.on_fork()
+            try:
+                heir.on_fork()
+            except Exception:  # the others must be told nevertheless
+                logger.exception("a forked child cannot let go of what it has inherited")
     _heirs.clear()
 
 
@@ -78,22 +84,28 @@ def drop_server(server: asyncio.AbstractServer | None) -> None:
 
 
 def drop(descriptor: int) -> None:
-    """Put /dev/null in the place of an open file or socket."""
+    """Put /dev/null in the place of an open file or socket. It is closed first: there may be no descriptor left. (No
+    other thread can take its number: a forked child has one thread.)"""
     if descriptor >= 0:
+        os.close(descriptor)
         nothing = os.open(os.devnull, os.O_RDWR)
-        try:
+        if nothing != descriptor:
             os.dup2(nothing, descriptor, inheritable=False)
-        finally:
             os.close(nothing)
 
 
 def _is_still(descriptor: int, peer: object) -> bool:
     """The connection may have ended just before the fork, and its number may be that of another file by now."""
     try:
-        with socket.socket(fileno=os.dup(descriptor)) as copy:
-            return bool(copy.getpeername() == peer)
+        found = socket.socket(fileno=descriptor)
     except OSError:
         return False
+    try:
+        return bool(found.getpeername() == peer)
+    except OSError:
+        return False
+    finally:
+        found.detach()
 
 
 def leave_loop(loop: asyncio.AbstractEventLoop) -> None:
@@ -102,6 +114,11 @@ def leave_loop(loop: asyncio.AbstractEventLoop) -> None:
     selector: Any = getattr(loop, "_selector", None)
     kind = getattr(selectors, "EpollSelector", None)
     if kind is not None and isinstance(selector, kind) and not loop.is_closed():
+        number = selector.fileno()
+        os.close(number)
         fresh = select.epoll()
-        os.dup2(fresh.fileno(), selector.fileno(), inheritable=False)
-        fresh.close()
+        if fresh.fileno() == number:
+            _kept.append(fresh)  # the selector closes it
+        else:
+            os.dup2(fresh.fileno(), number, inheritable=False)
+            fresh.close()
