@@ -125,7 +125,7 @@ def test_nodes_locks_and_status(machine: Machine) -> None:
     assert "more at a" in short.stdout, short.stderr
     wrong = machine.run("status", "--node", "b", "--top", "-1")
     assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert "top must be" in wrong.stderr
+    assert "must be a number of locks" in wrong.stderr
     table = machine.run("status", "--node", "a").stdout
     assert "b up, c up" in table
     assert "disc-7" in table
