@@ -40,7 +40,8 @@ class Host:
             self._put_together(self.system.algorithm.rejoins and semaphores.algorithm.rejoins)
         except OSError as error:
             self.storage.abandon()
-            raise ConfigError(f"cannot keep state in {config.state}: {error.strerror or error}") from error
+            where = for_node(config.state, name)
+            raise ConfigError(f"cannot keep state in {where}: {error.strerror or error}") from error
         except BaseException:
             self.storage.abandon()
             raise

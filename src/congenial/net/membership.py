@@ -15,7 +15,6 @@ import socket
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from congenial.kernel.errors import ConfigError
 from congenial.net import forks
 from congenial.net.config import ClusterConfig
 from congenial.net.connection import Connection
@@ -127,12 +126,7 @@ class Membership:
         stored: Any = self.storage.load("founded") if self.rejoins else None
         if stored is None:
             return Roster(self.n, self.me, incarnation, self.rejoins)
-        members, founded, past = stored
-        if members != self.members:
-            raise ConfigError(
-                f"the state of node {self.name!r} is of a cluster of {', '.join(members)}; "
-                f"this has {', '.join(self.members)}"
-            )
+        founded, past = stored
         return Roster(self.n, self.me, incarnation, True, founded, RECOVERED if past == ORIGINAL else past)
 
     # -- life ------------------------------------------------------------------------------------------
@@ -440,7 +434,7 @@ class Membership:
             self.storage.save("incarnation", self.highest)
 
     def _save_founded(self) -> None:
-        self.storage.save("founded", (self.members, self.roster.founded, self.roster.past))
+        self.storage.save("founded", (self.roster.founded, self.roster.past))
 
     def check_crowd(self) -> None:
         """Ask for no more locks if a link is full. To be called after sending."""
