@@ -229,6 +229,19 @@ def test_another_user_gets_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch
     asyncio.run(asyncio.wait_for(play(), 30))
 
 
+def test_a_node_that_leaves_tells_its_programs(folder: Path) -> None:
+    async def play() -> None:
+        async with congenial.join("a", {"a": "127.0.0.1:7101"}) as cluster:
+            await serve(cluster, folder / "node.sock")
+            async with Client(folder / "node.sock") as program:
+                held = await program.mutex("x").acquire()
+                await cluster.close()
+                assert "is gone" in await asyncio.wait_for(held.lost.wait(), 30)
+        assert os.listdir(folder) == []
+
+    asyncio.run(asyncio.wait_for(play(), 60))
+
+
 def test_the_kernel_names_the_user_at_the_other_end() -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX)
     with ours, theirs:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, TypeVar, Unpack
@@ -168,6 +168,7 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         self._listener = listener
         self._started: Host | None = None
         self._doors: dict[str, Door] = {}  # by name
+        self._before_leaving: list[Callable[[], None]] = []
         self._metrics: MetricsServer | None = None
 
     @property
@@ -212,6 +213,8 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         """Leave the cluster. What this process holds is released."""
         if self._forked is not None:
             return  # it is for the parent to leave
+        for prepare in self._before_leaving:
+            prepare()
         self._stop_metrics()
         if self._started is not None:
             await self._started.close()

@@ -77,7 +77,7 @@ class Service:
         self.cluster = cluster
         self.listener = listener
         self.server: asyncio.Server | None = None
-        self.forked = False
+        self.forked = self.closed = False
         self.sessions: set[Session] = set()
         forks.watch(self)
 
@@ -93,9 +93,10 @@ class Service:
             self.sessions.discard(session)
 
     def close(self) -> None:
-        """Listen no more, and end all connections."""
-        if self.forked:
-            return  # it is for the parent to do
+        """Listen no more, and end all connections. The programs lose what they hold."""
+        if self.forked or self.closed:
+            return  # in a forked child it is for the parent to do
+        self.closed = True
         forks.unwatch(self)
         if self.server is not None:
             self.server.close()
@@ -114,6 +115,7 @@ async def serve(cluster: Cluster, at: Path | LocalListener) -> Service:
     """Let programs on this machine, run by the same user, use the node's locks."""
     service = Service(cluster, at if isinstance(at, LocalListener) else await listen(at))
     await service.start()
+    cluster._before_leaving.append(service.close)  # programs must not believe to hold what the node has released
     return service
 
 
