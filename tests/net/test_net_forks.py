@@ -393,6 +393,35 @@ def test_multiprocessing_by_fork() -> None:
             assert b.try_mutex("y", timeout=0.1) is None
 
 
+def test_a_child_of_an_asynchronous_member_joins_under_a_name_of_its_own() -> None:
+    peers = dict(zip("abc", free_addresses(3), strict=True))
+
+    async def work() -> str:
+        async with congenial.join("c", peers, timing=PATIENT) as own, own.mutex("y", timeout=30) as held:
+            return held.name
+
+    async def play() -> None:
+        a, b = [congenial.join(name, peers, timing=PATIENT) for name in "ab"]
+        async with a, b:
+            reading, writing = os.pipe()
+            child = os.fork()
+            if not child:
+                try:
+                    os.write(writing, asyncio.run(work()).encode())
+                finally:
+                    os._exit(0)
+            os.close(writing)
+            async with a.mutex("x", timeout=30):
+                assert await b.try_mutex("x", timeout=0.1) is None
+            with open(reading, encoding="utf-8") as told:
+                assert await asyncio.to_thread(told.read) == "y"
+            await asyncio.to_thread(os.waitpid, child, 0)
+            async with b.mutex("y", timeout=30):
+                pass
+
+    asyncio.run(asyncio.wait_for(play(), 60))
+
+
 def test_a_program_that_is_run_inherits_nothing() -> None:
     peers = dict(zip("ab", free_addresses(2), strict=True))
     with (

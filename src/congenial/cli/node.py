@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
 congenial node --config cluster.toml --name a
 congenial node --name a --state /var/lib/congenial --metrics-port 9100 --log-json
+congenial node --name a --socket /run/congenial/a.sock
 """
 
 Config = Annotated[Path, typer.Option("--config", help="The file that describes the cluster.")]
