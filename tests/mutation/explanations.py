@@ -26,6 +26,7 @@ KINDS = {
     "guard": "it only changes which messages are refused, and in no run any is",
     "numbering": "numbers start elsewhere; only their order matters",
     "order": "the next in turn is another one; nobody waits for ever in a bounded run, and fairness is not judged",
+    "allowed": "it does something else, which is allowed as well",
     "cost": "it sends more messages, within the law of the spec",
 }
 

@@ -33,7 +33,10 @@ class Trial:
         return f"{self.call} {', '.join([f'{name}={value}' for name, value in self.parameters])}"
 
     def with_options(self, options: dict[str, str]) -> Trial:
-        return Trial(self.call, (*self.parameters, ("options", tuple(options.items()))))
+        """The same with more options."""
+        before = dict(self.parameters).get("options", ())
+        rest = [(name, value) for name, value in self.parameters if name != "options"]
+        return Trial(self.call, (*rest, ("options", (*before, *options.items()))))
 
 
 def check(limit: int = LIMIT, **parameters: Any) -> Trial:
@@ -54,11 +57,13 @@ MUTEX_TRIALS = (
     check(nodes=2, requests=4),
     fuzz(nodes=7, requests=2),
     fuzz(nodes=3, requests=8, runs=20),
+    fuzz(nodes=7, requests=3, runs=400),
 )
 GROUP_TRIALS = (
     check(nodes=1, requests=2, groups=2),
     check(nodes=2, requests=1, groups=2),
     check(nodes=2, requests=2, groups=2),
+    check(nodes=3, requests=1),
     check(nodes=3, requests=1, wants="0;0;1"),
     check(nodes=3, requests=1, groups=2),
     fuzz(nodes=4, requests=3, groups=2),
@@ -70,6 +75,7 @@ GROUP_TRIALS = (
     check(nodes=4, requests=1, wants="0;0;1;1"),
     check(nodes=3, requests=1, wants="0|1;1|2;0"),
     fuzz(nodes=4, requests=3, wants="0|1;1|2;0,1;0|2", runs=100),
+    fuzz(nodes=3, requests=2, wants="0;1;2", runs=6000),  # nobody follows anybody, and some request arrives very late
 )
 KMUTEX_TRIALS = (
     check(nodes=1, requests=2),
@@ -177,13 +183,26 @@ FAULTS: dict[str, tuple[Trial, ...]] = {
     ),
 }
 
+MAJORITY = (("k", "2"), ("coterie", "majority"))
+MAJORITY_OF_3 = (("k", "3"), ("coterie", "majority"))
+LARGER: dict[str, tuple[Trial, ...]] = {  # where what is to be found needs many processes
+    "kakugawa": (
+        fuzz(nodes=4, requests=1, options=MAJORITY, runs=1500),
+        fuzz(nodes=6, requests=1, options=MAJORITY_OF_3, runs=1500),
+        fuzz(nodes=7, requests=2, options=MAJORITY, runs=300),
+        fuzz(nodes=7, requests=2, options=MAJORITY_OF_3, runs=300),
+        fuzz(nodes=6, requests=3, runs=400),
+    ),
+    "sanders": (fuzz(nodes=9, requests=2, options=(("structure", "maekawa:grid"),), runs=300),),
+}
+
 
 def trials_for(algorithm: type[Node]) -> list[Trial]:
     """What to try an algorithm on: the systems of its problem, its faults, those in which its handwritten mutants die,
     and its options."""
     spec = algorithm.spec
     usual = usual_trials(spec.problem or MUTEX)
-    special = [*FAULTS.get(spec.name, ()), *handwritten().get(algorithm.__name__, ())]
+    special = [*FAULTS.get(spec.name, ()), *LARGER.get(spec.name, ()), *handwritten().get(algorithm.__name__, ())]
     return list(dict.fromkeys([*usual, *special, *_with_other_options(algorithm, usual)]))
 
 
@@ -218,9 +237,11 @@ def usual_trials(problem: Problem) -> tuple[Trial, ...]:
 
 
 def _with_other_options(algorithm: type[Node], usual: tuple[Trial, ...]) -> Iterator[Trial]:
-    """For every value of an option: a small system and a large one."""
+    """For every value of an option: two small systems, and the larger ones."""
+    fuzzed = [trial for trial in usual if trial.call == "fuzz" and dict(trial.parameters)["runs"] <= RUNS]
+    others = (usual[0], usual[2], *fuzzed)
     for option in algorithm.spec.options:
         for choice in option.choices:
             if choice != option.default and option.name != "k":
-                for trial in (usual[2], next(trial for trial in usual if trial.call == "fuzz")):
+                for trial in others:
                     yield trial.with_options({option.name: choice})
