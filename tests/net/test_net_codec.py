@@ -23,6 +23,7 @@ from congenial.net.wire import (
     VERSION,
     Ack,
     Bye,
+    Challenge,
     Data,
     Frame,
     FrameReader,
@@ -108,10 +109,11 @@ def test_values_of_the_wrong_type_are_refused() -> None:
 
 
 FRAMES = [
-    Hello("jukebox", "a", "b", ("a", "b"), "abc", 1 << 60, 0, 7, (1 << 60, 1 << 61)),
+    Challenge(bytes(32), b"proof"),
+    Hello("jukebox", "a", "b", ("a", "b"), "abc", 1 << 60, 0, 7, (1 << 60, 1 << 61), b"proof"),
     Data(1, 2, "lock", TOKEN_GME.encode(Request(1, (2,)))),
     Ack(5),
-    Bye("tired", True),
+    Bye("tired", True, 7),
 ]
 
 

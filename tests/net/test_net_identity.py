@@ -340,7 +340,8 @@ def test_members_with_different_secrets_say_so_on_both_sides(tmp_path: Path, cap
         asyncio.run(story())
     for name in "ab":
         (line,) = [record.getMessage() for record in caplog.records if f"node={name}" in record.getMessage()]
-        assert "do both run as the same user, and with the same secret?" in line
+        own = tmp_path / name
+        assert f"do both run as the same user, and with the same secret? (here: {own})" in line
 
 
 # -- connections that say nothing ------------------------------------------------------------------
@@ -372,3 +373,20 @@ def test_idle_connections_keep_nobody_out(secure: bool, tmp_path: Path, caplog: 
     with caplog.at_level(logging.WARNING, "congenial.net"):
         asyncio.run(story())
     assert len([record for record in caplog.records if "connection.crowd" in record.getMessage()]) == 1
+
+
+def test_of_strangers_the_silent_ones_go_first() -> None:
+    async def story() -> None:
+        async with clusters(2) as members:
+            talkative = Visitor(members[1])
+            await talkative.call()
+            talkative.output.write(encode_frame(Challenge(bytes(32))))
+            assert type(await talkative.next()) is Challenge
+            idle = [await asyncio.open_connection(*address(members[1].config.nodes["b"])) for _ in range(200)]
+            assert await asyncio.wait_for(idle[0][0].read(), 20) == b""
+            talkative.output.write(encode_frame(hello(members[1])))
+            assert await talkative.next() == Bye("refused", False)  # it was still there
+            for _, writer in idle:
+                writer.close()
+
+    asyncio.run(story())

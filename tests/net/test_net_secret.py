@@ -23,7 +23,7 @@ def _own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_first_member_makes_it_and_all_read_the_same() -> None:
     made: list[bytes] = []
-    threads = [threading.Thread(target=lambda: made.append(secret_of(ClusterConfig(LOCAL)))) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: made.append(secret_of(ClusterConfig(LOCAL)).key)) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -53,7 +53,7 @@ def test_it_is_in_the_home_folder_by_default(monkeypatch: pytest.MonkeyPatch, tm
     ],
 )
 def test_where_it_proves_nothing_none_is_made(config: ClusterConfig) -> None:
-    assert secret_of(config) == b""
+    assert secret_of(config) == (b"", "no secret")
     assert not own_secret().parent.exists()
 
 
@@ -62,9 +62,9 @@ def test_a_file_can_be_named(tmp_path: Path) -> None:
     file = tmp_path / "shared.secret"
     file.write_text("correct horse battery staple\n")
     file.chmod(0o640)
-    assert secret_of(load_config(tmp_path / "cluster.toml")) == b"correct horse battery staple"
+    assert secret_of(load_config(tmp_path / "cluster.toml")) == (b"correct horse battery staple", str(file))
     for config in (ClusterConfig(LOCAL, secret=str(file)), ClusterConfig(FAR, insecure=True, secret=str(file))):
-        assert secret_of(config) == b"correct horse battery staple"
+        assert secret_of(config) == (b"correct horse battery staple", str(file))
     assert not own_secret().exists()
 
 

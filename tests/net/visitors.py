@@ -29,7 +29,7 @@ class Visitor:
 
     def __init__(self, member: Cluster, secret: bytes | None = None) -> None:
         self.member = member
-        self.secret = secret_of(member.config) if secret is None else secret
+        self.secret = secret_of(member.config).key if secret is None else secret
         self.reader = FrameReader(member._host.vocabulary.decode_frame)
         self.frames: list[Frame] = []
         self.raw = b""  # all that came back

@@ -20,20 +20,21 @@ from congenial.net.errors import NameInUse, ProtocolError
 from congenial.net.handshake import NONCE, Handshake
 from congenial.net.link import Link
 from congenial.net.logs import Seldom, log
+from congenial.net.secret import Secret
 from congenial.net.turn import Turn
 from congenial.net.wire import LONGEST_FRAME, Bye, Challenge, Frame, FrameReader, Hello, encode_frame
 
 CHUNK = 1 << 15  # bytes that are read at a time. Without a buffer of our own asyncio allocates 256 KiB for each read.
 HANDSHAKE = 5.0  # seconds in which a connection must prove which member it is
 REFUSED = "refused"  # what those hear that have not
-SAME_SECRET = "do both run as the same user, and with the same secret?"
+SAME_SECRET = "do both run as the same user, and with the same secret?"  # and where ours is
 
 
 class Reception(Protocol):
     """What a connection asks of the layer above."""
 
     name: str
-    secret: bytes
+    secret: Secret
     turn: Turn
     news: Seldom
     connections: set[Connection]
@@ -64,7 +65,7 @@ class Connection(asyncio.BufferedProtocol):
         self.above = above
         self.link = link  # None: the other side has called, and we do not know yet which member it is
         self.calling = link is not None
-        self.handshake = Handshake(above.secret)
+        self.handshake = Handshake(above.secret.key)
         self.challenged = False  # the peer's challenge has arrived
         self.proven = False  # the peer belongs to the cluster
         self.greeting: Hello | None = None  # of the peer, which we accept; we do not know yet whether it accepts us
@@ -99,12 +100,12 @@ class Connection(asyncio.BufferedProtocol):
                 for frame in self.reader.feed(bytes(self.buffer[:nbytes])):
                     if self.transport is None:
                         break  # closed by one of the frames before
-                    if not self.accepted:
+                    if not self.accepted or self.link is None:
                         self._on_early_frame(frame)
                     elif type(frame) is Bye:  # no sign of life
-                        self.above.on_bye(cast(Link, self.link), frame)
+                        self.above.on_bye(self.link, frame)
                     else:
-                        cast(Link, self.link).on_frame(frame)
+                        self.link.on_frame(frame)
             except ProtocolError as error:
                 self.refuse(str(error), known=error.known if isinstance(error, NameInUse) else 0)
 
@@ -154,7 +155,7 @@ class Connection(asyncio.BufferedProtocol):
     def _require_proof(self, frame: Challenge | Hello) -> None:
         self.proven = self.handshake.proven(frame)
         if not self.proven:
-            raise ProtocolError(f"its proof does not fit: {SAME_SECRET}")
+            raise ProtocolError(f"its proof does not fit: {SAME_SECRET} (here: {self.above.secret.source})")
 
     def _accept(self, hello: Hello, link: Link) -> None:
         self.deadline.cancel()
@@ -169,7 +170,7 @@ class Connection(asyncio.BufferedProtocol):
             reason = bye.reason if self.proven else f"it refuses us without a reason, which its log has; {SAME_SECRET}"
             self.above.on_refused(self.link, reason, bye.known if self.proven else 0)
         elif self.challenged:
-            self._warn(f"it does not accept our proof: {SAME_SECRET}")
+            self._warn(f"it does not accept our proof: {SAME_SECRET} (here: {self.above.secret.source})")
         self.abort()
 
     def certified(self) -> tuple[str, ...] | None:

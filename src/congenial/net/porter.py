@@ -1,7 +1,8 @@
 """Listens for peers, and lets them in.
 
 A connection is a stranger until it has proven which member it is. Strangers cost little and for a short time only: if
-there are too many, the oldest is closed. So connections that say nothing keep no member out.
+there are too many, one is closed, first of all the oldest that has said nothing. So idle connections keep no member
+out.
 """
 
 from __future__ import annotations
@@ -22,8 +23,20 @@ from congenial.net.connection import Connection, place_of
 from congenial.net.logs import Seldom, log
 
 MOST_STRANGERS = 64
+AT_ONCE = 8  # connections that are accepted before those that are there get a turn to say something
 BACKLOG = 100
 PAUSE = 1.0  # seconds after which connections are accepted again, if there were no file descriptors left
+
+
+class Stranger:
+    def __init__(self, caller: socket.socket, where: str) -> None:
+        self.caller = caller
+        self.where = where
+        self.connection: Connection | None = None  # there is none during the TLS handshake
+
+    @property
+    def silent(self) -> bool:
+        return self.connection is None or not self.connection.challenged
 
 
 class Porter:
@@ -36,7 +49,7 @@ class Porter:
         self.connect = connect
         self.news = news
         self.listeners: list[socket.socket] = []
-        self.strangers: dict[asyncio.Task[None], socket.socket] = {}  # oldest first
+        self.strangers: dict[asyncio.Task[None], Stranger] = {}  # oldest first
 
     async def listen(self, place: str, listener: socket.socket | None = None) -> None:
         """Listen at an address, or on a socket that is bound to it already."""
@@ -71,21 +84,21 @@ class Porter:
             if made.fileno() >= 0:
                 self.loop.remove_reader(made.fileno())
                 made.close()
-        for stranger in list(self.strangers):
-            stranger.cancel()
+        for task in list(self.strangers):
+            task.cancel()
 
     def on_fork(self) -> None:
         """This is a forked child: its copies of the sockets are not for use."""
-        for made in (*self.listeners, *self.strangers.values()):
+        for made in (*self.listeners, *[stranger.caller for stranger in self.strangers.values()]):
             forks.drop(made.fileno())
-        for stranger in self.strangers:
+        for task in self.strangers:
             with contextlib.suppress(RuntimeError):  # a loop in debug mode minds that this is not its thread
-                stranger.cancel()
+                task.cancel()
 
     # -- callers ---------------------------------------------------------------------------------------
 
     def _on_callers(self, listener: socket.socket) -> None:
-        for _ in range(BACKLOG):
+        for _ in range(AT_ONCE):
             try:
                 caller, place = listener.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
@@ -108,36 +121,37 @@ class Porter:
             self.loop.add_reader(listener.fileno(), self._on_callers, listener)
 
     def _let_in(self, caller: socket.socket, where: str) -> None:
-        stranger = self.loop.create_task(self._meet(caller, where), name=f"congenial meets {where}")
-        self.strangers[stranger] = caller
-        stranger.add_done_callback(partial(self._forget, caller))
+        stranger = Stranger(caller, where)
+        task = self.loop.create_task(self._meet(stranger), name=f"congenial meets {where}")
+        self.strangers[task] = stranger
+        task.add_done_callback(partial(self._forget, caller))
         if len(self.strangers) > MOST_STRANGERS:
-            oldest = next(iter(self.strangers))
-            del self.strangers[oldest]
-            oldest.cancel()
+            silent = [task for task, stranger in self.strangers.items() if stranger.silent]
+            first = silent[0] if silent else next(iter(self.strangers))
+            del self.strangers[first]
+            first.cancel()
             if self.news.first("crowd"):
                 reason = f"more than {MOST_STRANGERS} connections have not said who they are: the oldest are closed"
                 log(logging.WARNING, "connection.crowd", node=self.name, at=where, reason=reason)
 
-    def _forget(self, caller: socket.socket, stranger: asyncio.Task[None]) -> None:
-        self.strangers.pop(stranger, None)
-        if stranger.cancelled():
+    def _forget(self, caller: socket.socket, task: asyncio.Task[None]) -> None:
+        self.strangers.pop(task, None)
+        if task.cancelled():
             caller.close()  # nothing else does if the task had not begun
 
-    async def _meet(self, caller: socket.socket, where: str) -> None:
+    async def _meet(self, stranger: Stranger) -> None:
         """Wait until a connection is a member's, or closed."""
-        connection: Connection | None = None
         try:
             patience = connections.HANDSHAKE if self.tls is not None else None
-            _, connection = await self.loop.connect_accepted_socket(
-                self.connect, caller, ssl=self.tls, ssl_handshake_timeout=patience
+            _, stranger.connection = await self.loop.connect_accepted_socket(
+                self.connect, stranger.caller, ssl=self.tls, ssl_handshake_timeout=patience
             )
-            await connection.settled
+            await stranger.connection.settled
         except OSError as error:
-            self._warn(where, error)
+            self._warn(stranger.where, error)
         except asyncio.CancelledError:
-            if connection is not None:
-                connection.abort()
+            if stranger.connection is not None:
+                stranger.connection.abort()
             raise
 
     def _warn(self, where: str, error: OSError) -> None:

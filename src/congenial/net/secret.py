@@ -11,6 +11,7 @@ import os
 import secrets
 import stat
 from pathlib import Path
+from typing import NamedTuple
 
 from congenial.kernel.errors import ConfigError
 from congenial.net.addresses import address, is_loopback
@@ -20,13 +21,18 @@ SHORTEST = 16  # bytes
 LONGEST = 4096
 
 
-def secret_of(config: ClusterConfig) -> bytes:
-    """The secret of a cluster; empty if there is none."""
+class Secret(NamedTuple):
+    key: bytes  # empty if there is none
+    source: str  # where it comes from, for messages
+
+
+def secret_of(config: ClusterConfig) -> Secret:
+    """The secret of a cluster."""
     if config.secret:
-        return _read(Path(config.secret), given=True)
+        return Secret(_read(Path(config.secret), given=True), config.secret)
     local = all([is_loopback(address(place)[0]) for place in config.nodes.values()])
     if config.tls is not None or not local or len(config.nodes) == 1:
-        return b""
+        return Secret(b"", "no secret")
     try:
         path = own_secret()
         if not os.path.lexists(path):
@@ -36,7 +42,7 @@ def secret_of(config: ClusterConfig) -> bytes:
             "cannot make the secret with which members on one machine prove that they run as the same user: "
             f"{error}; name a file for it (secret = ...), the same for all members"
         ) from error
-    return _read(path, given=False)
+    return Secret(_read(path, given=False), str(path))
 
 
 def own_secret() -> Path:
