@@ -42,7 +42,7 @@ for mutant in mutants_of(SOURCES / "congenial/algorithms/token/raymond_tree.py")
         found[mutant.name.partition(": ")[2]] = worker.killed.verdict if worker.killed else ""
 assert found["`self.wait()` -> `pass`"] == "illegal step", found
 assert found["`self._serve(out)` -> `pass`"] == "deadlock", found
-assert found["`super().__init__(me, n)` -> `pass`"] == "AttributeError", found
+assert found["`super().__init__(me, n)` -> `pass`"] == "ConfigError", found
 assert found["in `self.entries = 0`: `0` -> `1`"] == "", found
 """
 
