@@ -24,7 +24,8 @@ HANDWRITTEN_LIMIT = 40_000
 
 @dataclass(frozen=True)
 class Trial:
-    """One call of `check` or `fuzz`."""
+    """One call of `check` or `fuzz`, or a scenario. `settings` are attributes of the algorithm's class that have other
+    values in this trial."""
 
     call: str
     parameters: tuple[tuple[str, Any], ...]
@@ -45,6 +46,10 @@ def check(limit: int = LIMIT, **parameters: Any) -> Trial:
 
 def fuzz(runs: int = RUNS, **parameters: Any) -> Trial:
     return Trial("fuzz", (*parameters.items(), ("runs", runs)))
+
+
+def scenario(name: str) -> Trial:
+    return Trial("scenario", (("name", name), ("nodes", 3)))
 
 
 MUTEX_TRIALS = (
@@ -202,7 +207,12 @@ def trials_for(algorithm: type[Node]) -> list[Trial]:
     and its options."""
     spec = algorithm.spec
     usual = usual_trials(spec.problem or MUTEX)
-    special = [*FAULTS.get(spec.name, ()), *LARGER.get(spec.name, ()), *handwritten().get(algorithm.__name__, ())]
+    special = [
+        scenario("rounds"),
+        *FAULTS.get(spec.name, ()),
+        *LARGER.get(spec.name, ()),
+        *handwritten().get(algorithm.__name__, ()),
+    ]
     return list(dict.fromkeys([*usual, *special, *_with_other_options(algorithm, usual)]))
 
 

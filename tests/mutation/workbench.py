@@ -121,6 +121,8 @@ def imports_of(module: str) -> tuple[str, ...]:
 
 
 def run_task(task: Task) -> Outcome:
+    from scenarios import SCENARIOS, with_settings
+
     from congenial.checker.check import check
     from congenial.checker.fuzz import fuzz
     from congenial.systems.catalogue import find_algorithm
@@ -130,6 +132,11 @@ def run_task(task: Task) -> Outcome:
         parameters["options"] = dict(parameters["options"])
     start = process_time()
     algorithm = find_algorithm(task.algorithm)
+    if task.trial.call == "scenario":
+        text = SCENARIOS[parameters["name"]](algorithm)
+        return Outcome(task, "scenario" if text else "", text, process_time() - start)
+    if "settings" in parameters:
+        algorithm = with_settings(algorithm, dict(parameters.pop("settings")))
     result: Any = (check if task.trial.call == "check" else fuzz)(algorithm, **parameters)
     found = result.counterexample
     seconds = process_time() - start

@@ -1,0 +1,128 @@
+"""What neither `check` nor `fuzz` looks at: runs that are written down step by step, each with a judgement of its own.
+
+A scenario takes an algorithm and says what is wrong, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from congenial.checker.stepper import Action, Stepper
+from congenial.kernel.node import IDLE, INSIDE, Node
+from congenial.kernel.state import freeze
+from congenial.kernel.trace import (
+    CRASH,
+    DELIVER,
+    ENTER,
+    EXIT,
+    ISSUE,
+    RECOVER,
+    REQUEST,
+    SEND,
+    SUSPECT,
+    TRUST,
+)
+from congenial.problems.epochs import EPOCH_BITS
+from congenial.systems.system import System
+
+MOST_ENTRIES = 2
+ROUNDS = 12
+
+
+def with_settings(algorithm: type[Node], settings: dict[str, Any]) -> type[Node]:
+    """The algorithm with other values for some of its class's attributes."""
+    return type(algorithm.__name__, (algorithm,), {"__module__": algorithm.__module__, **settings})
+
+
+# -- steps -------------------------------------------------------------------------------------------------
+
+
+def deliver_all(stepper: Stepper) -> None:
+    while stepper.deliverable():
+        packet = stepper.deliverable()[0]
+        stepper.take(Action(DELIVER, int(packet.dst), int(packet.src), int(packet.number)))
+
+
+def visit(stepper: Stepper, process: int, operations: int = 0) -> None:
+    """A process enters, issues operations and leaves, with all messages delivered after each step."""
+    stepper.take(Action(REQUEST, process, groups=(0,)))
+    deliver_all(stepper)
+    for _ in range(operations):
+        stepper.take(Action(ISSUE, process))
+        deliver_all(stepper)
+    stepper.take(Action(EXIT, process))
+    deliver_all(stepper)
+
+
+# -- scenarios ---------------------------------------------------------------------------------------------
+
+
+def takes_part_after_recovery(algorithm: type[Node]) -> str:
+    """A process that has lost its memory in a crash, and that crashes for good are promised of, must keep silent: it may
+    have forgotten a promise."""
+    for process in range(3):
+        other = (process + 1) % 3
+        stepper = Stepper(System(algorithm, 3), False)
+        visit(stepper, other, operations=1)
+        stepper.take(Action(CRASH, process))
+        stepper.take(Action(RECOVER, process))
+        since = len(stepper.events)
+        stepper.take(Action(REQUEST, other, groups=(0,)))
+        deliver_all(stepper)
+        if stepper.processes[other].phase == INSIDE:
+            stepper.take(Action(ISSUE, other))
+        deliver_all(stepper)
+        stepper.take(Action(SUSPECT, process, other))
+        stepper.take(Action(SUSPECT, other, process))
+        deliver_all(stepper)
+        stepper.take(Action(TRUST, process, other))
+        stepper.take(Action(TRUST, other, process))
+        deliver_all(stepper)
+        if stepper.processes[process].phase == IDLE:
+            stepper.take(Action(REQUEST, process, groups=(0,)))
+        deliver_all(stepper)
+        done = [event.event for event in stepper.events[since:] if event.node == process and event.event in (SEND, ENTER)]
+        if done:
+            return f"process {process} has lost its memory, and takes part again: {done[0]}"
+    return ""
+
+
+def runs_out_of_fences(algorithm: type[Node]) -> str:
+    """With few fences in an epoch: the epoch must end before they are used up."""
+    few = with_settings(algorithm, {"most_entries": MOST_ENTRIES})
+    for n in (1, 3):
+        stepper = Stepper(System(few, n), False)
+        for process in (0, 0, 0, 0, 0, *range(n), *range(n)):
+            visit(stepper, process)
+        counts = [event.fence & (1 << EPOCH_BITS) - 1 for event in stepper.events if event.event == ENTER]
+        if max(counts) > MOST_ENTRIES:
+            return f"{max(counts)} entries in one epoch; {MOST_ENTRIES} are allowed"
+    return ""
+
+
+def grows(algorithm: type[Node]) -> str:
+    """What a process remembers must not grow from round to round."""
+    operations = 2 if algorithm.spec.problem is not None and algorithm.spec.problem.operations else 0
+    hasty = with_settings(algorithm, {"interval": 1}) if operations else algorithm
+    system = System(hasty, 3, {"resource": "counter"} if operations else {})
+    stepper = Stepper(system, algorithm.spec.fifo)
+    sizes: list[int] = []
+    for _ in range(3 * ROUNDS):
+        for process in range(3):
+            visit(stepper, process, operations)
+        sizes.append(max([size_of(freeze(node)) for node in stepper.nodes]))
+    earlier, later = max(sizes[ROUNDS : 2 * ROUNDS]), max(sizes[2 * ROUNDS :])
+    return f"a state of {earlier} parts after {2 * ROUNDS} rounds, and of {later} parts later" if later > earlier else ""
+
+
+def size_of(frozen: object) -> int:
+    """How many parts a state has."""
+    return sum([size_of(part) for part in frozen]) if isinstance(frozen, tuple) else 1
+
+
+SCENARIOS: dict[str, Callable[[type[Node]], str]] = {
+    "memory lost": takes_part_after_recovery,
+    "fences run out": runs_out_of_fences,
+    "rounds": grows,
+}
