@@ -44,6 +44,34 @@ def deliver_all(stepper: Stepper) -> None:
         stepper.take(Action(DELIVER, int(packet.dst), int(packet.src), int(packet.number)))
 
 
+def deliver_among(stepper: Stepper, sources: set[int], targets: set[int]) -> None:
+    """Deliver what these processes send to those, and what comes of it."""
+    while True:
+        packets = [packet for packet in stepper.deliverable() if packet.src in sources and packet.dst in targets]
+        if not packets:
+            return
+        stepper.take(Action(DELIVER, int(packets[0].dst), int(packets[0].src), int(packets[0].number)))
+
+
+def suspect(stepper: Stepper, processes: set[int], suspects: set[int]) -> None:
+    """From now on these processes suspect exactly those, and talk among themselves."""
+    for process in sorted(processes):
+        for peer in range(stepper.system.n):
+            if (peer in suspects) != (peer in stepper.processes[process].suspects):
+                stepper.take(Action(SUSPECT if peer in suspects else TRUST, process, peer))
+    deliver_among(stepper, processes, processes)
+
+
+def reunite(stepper: Stepper) -> str:
+    """All trust each other, everything arrives, and everybody leaves; what is wrong then?"""
+    suspect(stepper, set(range(stepper.system.n)), set())
+    while stepper.holders():
+        stepper.take(Action(EXIT, stepper.holders()[0]))
+        deliver_all(stepper)
+    waiting = stepper.waiters()
+    return f"these wait for ever: {waiting}" if waiting else stepper.missing()
+
+
 def visit(stepper: Stepper, process: int, operations: int = 0) -> None:
     """A process enters, issues operations and leaves, with all messages delivered after each step."""
     stepper.take(Action(REQUEST, process, groups=(0,)))
@@ -59,12 +87,13 @@ def visit(stepper: Stepper, process: int, operations: int = 0) -> None:
 
 
 def takes_part_after_recovery(algorithm: type[Node]) -> str:
-    """A process that has lost its memory in a crash, and that crashes for good are promised of, must keep silent: it may
-    have forgotten a promise."""
-    for process in range(3):
+    """Crashes are for good. A process that recovers all the same has lost its memory, and must keep silent: it may have
+    forgotten a promise."""
+    for process, visits in [(process, visits) for process in range(3) for visits in range(2)]:
         other = (process + 1) % 3
         stepper = Stepper(System(algorithm, 3), False)
-        visit(stepper, other, operations=1)
+        for _ in range(visits):
+            visit(stepper, other, operations=1)
         stepper.take(Action(CRASH, process))
         stepper.take(Action(RECOVER, process))
         since = len(stepper.events)
@@ -82,7 +111,9 @@ def takes_part_after_recovery(algorithm: type[Node]) -> str:
         if stepper.processes[process].phase == IDLE:
             stepper.take(Action(REQUEST, process, groups=(0,)))
         deliver_all(stepper)
-        done = [event.event for event in stepper.events[since:] if event.node == process and event.event in (SEND, ENTER)]
+        done = [
+            event.event for event in stepper.events[since:] if event.node == process and event.event in (SEND, ENTER)
+        ]
         if done:
             return f"process {process} has lost its memory, and takes part again: {done[0]}"
     return ""
@@ -101,19 +132,60 @@ def runs_out_of_fences(algorithm: type[Node]) -> str:
     return ""
 
 
+def granted_twice(algorithm: type[Node]) -> str:
+    """A majority that has not heard of a grant ends the epoch. The process that was granted the token, and has left
+    already, is granted it again, and must pass it on."""
+    stepper = Stepper(System(algorithm, 5), False)
+    stepper.take(Action(REQUEST, 1, groups=(0,)))
+    deliver_among(stepper, {1}, {0, 2, 3, 4})
+    deliver_among(stepper, {0}, {1})
+    stepper.take(Action(EXIT, 1))
+    suspect(stepper, {2, 3, 4}, {0, 1})
+    for process in (4, 3):
+        stepper.take(Action(REQUEST, process, groups=(0,)))
+        deliver_among(stepper, {2, 3, 4}, {2, 3, 4})
+    return reunite(stepper)
+
+
+def forgotten_twice(algorithm: type[Node]) -> str:
+    """Operations that only a minority knows of are given up, epoch after epoch. Nobody may execute one: what was
+    acknowledged in an earlier epoch does not count in a later one."""
+    stepper = Stepper(System(algorithm, 5), False)
+    minorities: list[set[int]] = [{0, 1}, {1, 2}]
+    owner = 0
+    for minority in minorities:
+        majority = {0, 1, 2, 3, 4} - minority
+        stepper.take(Action(REQUEST, owner, groups=(0,)))
+        stepper.take(Action(ISSUE, owner))
+        deliver_among(stepper, {owner, 3, 4} if owner else {0}, {1})
+        suspect(stepper, majority, minority)
+        owner = owner_for(stepper, 3)
+    stepper.take(Action(REQUEST, owner, groups=(0,)))
+    stepper.take(Action(ISSUE, owner))
+    deliver_among(stepper, {0, 3, 4}, {0, 3, 4})
+    return reunite(stepper)
+
+
+def owner_for(stepper: Stepper, process: int) -> int:
+    """Which process owns the token, as far as this one knows?"""
+    return int(getattr(stepper.nodes[process], "owner"))  # noqa: B009
+
+
 def grows(algorithm: type[Node]) -> str:
     """What a process remembers must not grow from round to round."""
     operations = 2 if algorithm.spec.problem is not None and algorithm.spec.problem.operations else 0
     hasty = with_settings(algorithm, {"interval": 1}) if operations else algorithm
-    system = System(hasty, 3, {"resource": "counter"} if operations else {})
-    stepper = Stepper(system, algorithm.spec.fifo)
-    sizes: list[int] = []
-    for _ in range(3 * ROUNDS):
-        for process in range(3):
-            visit(stepper, process, operations)
-        sizes.append(max([size_of(freeze(node)) for node in stepper.nodes]))
-    earlier, later = max(sizes[ROUNDS : 2 * ROUNDS]), max(sizes[2 * ROUNDS :])
-    return f"a state of {earlier} parts after {2 * ROUNDS} rounds, and of {later} parts later" if later > earlier else ""
+    for n in (1, 3):
+        stepper = Stepper(System(hasty, n, {"resource": "counter"} if operations else {}), algorithm.spec.fifo)
+        sizes: list[int] = []
+        for _ in range(3 * ROUNDS):
+            for process in range(n):
+                visit(stepper, process, operations)
+            sizes.append(max([size_of(freeze(node)) for node in stepper.nodes]))
+        earlier, later = max(sizes[ROUNDS : 2 * ROUNDS]), max(sizes[2 * ROUNDS :])
+        if later > earlier:
+            return f"a state has {earlier} parts after {2 * ROUNDS} rounds, and {later} later"
+    return ""
 
 
 def size_of(frozen: object) -> int:
@@ -125,4 +197,6 @@ SCENARIOS: dict[str, Callable[[type[Node]], str]] = {
     "memory lost": takes_part_after_recovery,
     "fences run out": runs_out_of_fences,
     "rounds": grows,
+    "granted twice": granted_twice,
+    "forgotten twice": forgotten_twice,
 }

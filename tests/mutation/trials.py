@@ -94,6 +94,7 @@ KMUTEX_TRIALS = (
     fuzz(nodes=3, requests=8, options=(("k", "1"),), runs=20),
     check(nodes=4, requests=1),
 )
+HASTY = (("interval", 1),)  # everything is forgotten as soon as may be
 WEAK_TRIALS = (
     check(nodes=1, requests=2),
     check(nodes=2, requests=1),
@@ -110,11 +111,17 @@ WEAK_TRIALS = (
     fuzz(nodes=3, requests=3, operations=2, suspicions=4, runs=300),
     fuzz(nodes=3, requests=3, operations=2, crashes=1, suspicions=3, recovery=False, runs=300),
     fuzz(nodes=3, requests=12, operations=12, suspicions=2, runs=20),
+    check(nodes=1, requests=2, operations=2),
+    scenario("memory lost"),
+    fuzz(nodes=3, requests=2, operations=2, crashes=1, suspicions=3, recovery=False, settings=HASTY, runs=1000),
 )
 
 MANY = 1500  # runs, for faults to strike at the wrong moment
 KEEP = (("orphans", "keep"),)
+IN_EPOCHS = (scenario("fences run out"), scenario("granted twice"), scenario("forgotten twice"))
 FAULTS: dict[str, tuple[Trial, ...]] = {
+    "wme-1": IN_EPOCHS,
+    "wme-2": IN_EPOCHS,
     "drs-gme-faults": (
         check(nodes=2, requests=1, groups=2, crashes=1),
         check(nodes=2, requests=1, groups=2, losses=1),

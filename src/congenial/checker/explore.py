@@ -30,7 +30,17 @@ from congenial.checker.events import (
     SUSPECT,
     SUSPICIONS,
 )
-from congenial.checker.faults import CONCURRENT_ENTRY, DEADLOCK, ILLEGAL, SAFETY, Fault, deadlock_text, kept_out_text
+from congenial.checker.faults import (
+    CONCURRENT_ENTRY,
+    DEADLOCK,
+    ILLEGAL,
+    LEFT_BEHIND,
+    SAFETY,
+    Fault,
+    deadlock_text,
+    kept_out_text,
+    left_behind_text,
+)
 from congenial.checker.movers import Movers
 from congenial.checker.moves import AT_REST, STAYING, Moves, State
 from congenial.checker.process_state import Step
@@ -60,6 +70,8 @@ class Explorer:
         self.limit: i64 = limit
         self.progress = progress
         self.judges_entry = world.system.concurrent_entry and not world.rules.faults
+        # a process that is up has its replica still, unless it has recovered
+        self.judges_replicas = world.operations > 0 and not (world.rules.crashes and world.rules.recovery)
         self.faults: list[Fault] = []
         self.depth = 0
         self.complete = False
@@ -192,6 +204,8 @@ class Explorer:
         locals_ = [state[HEADER + p] for p in range(self.n)]
         waiting = [p for p in range(self.n) if world.phases[locals_[p]] == WAITING or world.pendings[locals_[p]]]
         if not waiting:
+            if rest == AT_REST and self.judges_replicas:
+                self._judge_replicas(state, index, locals_)
             return
         held = [int(world.groups[local]) for local in locals_ if world.groups[local] >= 0]
         if rest == AT_REST and (world.rules.leaving or not held):
@@ -200,6 +214,13 @@ class Explorer:
             world.system.problem, held, [world.states[locals_[p]].wants for p in waiting]
         ):
             self.faults.append(Fault(CONCURRENT_ENTRY, kept_out_text(world.system.problem, waiting), index))
+
+    def _judge_replicas(self, state: State, index: i64, locals_: list[int]) -> None:
+        """Every replica must have executed every operation in the end, as long as a majority is up."""
+        up = [p for p in range(self.n) if self.world.ups[locals_[p]]]
+        missing = self.world.ledgers[state[LEDGER]].missing(up) if 2 * len(up) > self.n else ""
+        if missing:
+            self.faults.append(Fault(LEFT_BEHIND, left_behind_text(missing), index))
 
     # -- steps -----------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ STARVATION: Final = "starvation"
 CONCURRENT_ENTRY: Final = "concurrent entry"
 BOUND: Final = "bound"
 HISTORY: Final = "history"
+LEFT_BEHIND: Final = "left behind"
 
 
 @final
@@ -35,6 +36,10 @@ class Fault:
 def kept_out_text(problem: Problem, waiting: list[int]) -> str:
     asked = "all ask for one group" if problem.groups else f"all ask, fewer than k = {problem.capacity} are inside"
     return f"{asked}, none leaves, and {deadlock_text(waiting)}"
+
+
+def left_behind_text(missing: str) -> str:
+    return f"nothing can happen any more, and {missing}, which others have"
 
 
 def deadlock_text(waiting: list[int]) -> str:

@@ -10,7 +10,16 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from congenial.checker.faults import CONCURRENT_ENTRY, DEADLOCK, ILLEGAL, SAFETY, deadlock_text, kept_out_text
+from congenial.checker.faults import (
+    CONCURRENT_ENTRY,
+    DEADLOCK,
+    ILLEGAL,
+    LEFT_BEHIND,
+    SAFETY,
+    deadlock_text,
+    kept_out_text,
+    left_behind_text,
+)
 from congenial.checker.stepper import Action, Stepper
 from congenial.kernel.errors import ConfigError, ContractError, IllegalStep, SafetyViolation
 from congenial.kernel.inputs import whole
@@ -131,8 +140,8 @@ def _check_sendings(path: str | Path, system: System, events: list[Event], again
 
 
 def play(system: System, fifo: bool, actions: list[Action], finish: str = "") -> Replay:
-    """Take the steps; to `finish` with a deadlock, go on until everything under way is delivered and every holder has
-    left; with missing concurrent entry, until everything is delivered."""
+    """Take the steps; to `finish` with a deadlock or a replica that is left behind, go on until everything under way is
+    delivered and every holder has left; with missing concurrent entry, until everything is delivered."""
     stepper = Stepper(system, fifo)
     taken: list[Action] = []
     kind = text = ""
@@ -151,6 +160,8 @@ def play(system: System, fifo: bool, actions: list[Action], finish: str = "") ->
             kind, text = DEADLOCK, deadlock_text(waiting)
         elif _keeps_out(stepper, actions):
             kind, text = CONCURRENT_ENTRY, kept_out_text(system.problem, waiting)
+        elif stepper.missing() and _next_action(stepper) is None:
+            kind, text = LEFT_BEHIND, left_behind_text(stepper.missing())
     except SafetyViolation as error:
         kind, text = SAFETY, str(error)
     except IllegalStep as error:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from congenial.checker.faults import CONCURRENT_ENTRY, DEADLOCK
+from congenial.checker.faults import CONCURRENT_ENTRY, DEADLOCK, LEFT_BEHIND
 from congenial.checker.replay import play
 from congenial.checker.stepper import Action, Stepper
 from congenial.kernel.errors import CongenialError, ContractError
 from congenial.kernel.message import Message
 from congenial.systems.system import System
 
-UNFINISHED = (DEADLOCK, CONCURRENT_ENTRY)
+UNFINISHED = (DEADLOCK, CONCURRENT_ENTRY, LEFT_BEHIND)
 """Faults of what does not happen: with a step left out, the run may have to go on for a while to show them."""
 
 

@@ -122,6 +122,15 @@ class Stepper:
         """The processes that are inside, superseded ones included."""
         return [process for process in range(self.n) if self.judge.holds[process] >= 0]
 
+    def missing(self) -> str:
+        """Nothing happens any more: what a replica that was never lost has not executed, although a majority is up and
+        known to be; or nothing."""
+        lost = {event.node for event in self.events if event.event == CRASH}
+        whole = [process for process in range(self.n) if process not in lost]
+        down = [process for process in range(self.n) if not self.processes[process].up]
+        informed = all([sorted(self.processes[process].suspects) == down for process in whole])
+        return self.judge.ledger.missing(whole) if informed and 2 * len(whole) > self.n else ""
+
     # -- doing it --------------------------------------------------------------------------------------
 
     def take(self, action: Action) -> None:

@@ -19,10 +19,12 @@ from congenial.checker.faults import (
     DEADLOCK,
     HISTORY,
     ILLEGAL,
+    LEFT_BEHIND,
     SAFETY,
     STARVATION,
     deadlock_text,
     kept_out_text,
+    left_behind_text,
 )
 from congenial.checker.rules import Rules
 from congenial.checker.stepper import Action, Stepper
@@ -35,6 +37,7 @@ from congenial.problems.weak_history import faults_in
 
 CHANGES: Final = 3  # moments of change in a schedule by priorities
 LIKELY_STEPS: Final = 200  # within which they lie
+UNFAIR_STEPS: Final = 1000  # after which any step is taken: priorities may withhold what ends a quarrel for ever
 FAULT_RATES: Final = (0.02, 0.05, 0.15, 0.4)  # a run has one: the chance of a fault at a step, while there is a budget
 DOWN: Final = 0  # the kinds of faults
 LOSS: Final = 1
@@ -97,6 +100,11 @@ class Walk:
         if wrong:
             self.fault = HISTORY
             self.text = wrong[0]
+        elif not waiting and self.rules.operations:
+            missing = self.stepper.missing() if len(self.actions) < self.most_steps else ""
+            if missing:
+                self.fault = LEFT_BEHIND
+                self.text = left_behind_text(missing)
         elif not waiting or (self.finale and judge.inside > 0 and not judge.keeps_out()):
             return
         elif len(self.actions) >= self.most_steps:
@@ -140,7 +148,7 @@ class Walk:
             late = self._timer()
             if late is not None:
                 return late
-        if not self.by_priority:
+        if not self.by_priority or len(self.actions) >= UNFAIR_STEPS:
             timer = self._timer() if not self.timers_wait and self.rng.randrange(8) == 0 else None
             return timer if timer is not None else possible[self.rng.randrange(len(possible))]
         best = possible[0]

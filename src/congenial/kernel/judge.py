@@ -280,6 +280,13 @@ class Ledger:
             raise SafetyViolation(f"process {process} is ejected, but {name_of(operation)}, pending, has been executed")
         self.failed.add(operation)
 
+    def missing(self, processes: list[int]) -> str:
+        """What the first of these processes that has not executed all operations lacks; or nothing."""
+        for process in processes:
+            if self.executed[process] < len(self.log):
+                return f"process {process} has not executed {name_of(self.log[self.executed[process]][0])}"
+        return ""
+
     # -- as a value ----------------------------------------------------------------------------------------
 
     def key(self) -> tuple[object, ...]:

@@ -15,7 +15,7 @@ from typing import ClassVar
 from mypy_extensions import mypyc_attr
 
 from congenial.algorithms.weak import wme1
-from congenial.algorithms.weak.wme1 import WME1, Ack, EpochMessage, Verdict
+from congenial.algorithms.weak.wme1 import WME1, Ack, EpochMessage
 from congenial.kernel.message import Messages
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Spec
@@ -70,7 +70,3 @@ class WME2(WME1):
 
     def _has_majority(self, place: int) -> bool:
         return super()._is_agreed(place)
-
-    def _end_epoch(self, verdict: Verdict, out: Out) -> None:
-        super()._end_epoch(verdict, out)
-        self.cleared = self.place
