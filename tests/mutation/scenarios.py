@@ -19,6 +19,7 @@ from congenial.kernel.trace import (
     ISSUE,
     RECOVER,
     REQUEST,
+    REST,
     SEND,
     SUSPECT,
     TRUST,
@@ -119,6 +120,15 @@ def takes_part_after_recovery(algorithm: type[Node]) -> str:
     return ""
 
 
+def leaves_without_rest(algorithm: type[Node]) -> str:
+    """Where leaving takes a while: it must be told when it is over (release progress)."""
+    stepper = Stepper(System(algorithm, 3), False)
+    for process in range(3):
+        visit(stepper, process)
+    ends = [event.event for event in stepper.events if event.event in (EXIT, REST)]
+    return "" if ends.count(REST) == ends.count(EXIT) else "a process has left, but not for all"
+
+
 def runs_out_of_fences(algorithm: type[Node]) -> str:
     """With few fences in an epoch: the epoch must end before they are used up."""
     few = with_settings(algorithm, {"most_entries": MOST_ENTRIES})
@@ -197,6 +207,7 @@ SCENARIOS: dict[str, Callable[[type[Node]], str]] = {
     "memory lost": takes_part_after_recovery,
     "fences run out": runs_out_of_fences,
     "rounds": grows,
+    "leaving": leaves_without_rest,
     "granted twice": granted_twice,
     "forgotten twice": forgotten_twice,
 }

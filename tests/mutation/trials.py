@@ -122,6 +122,8 @@ IN_EPOCHS = (scenario("fences run out"), scenario("granted twice"), scenario("fo
 FAULTS: dict[str, tuple[Trial, ...]] = {
     "wme-1": IN_EPOCHS,
     "wme-2": IN_EPOCHS,
+    "wme-consensus-fast": (scenario("leaving"),),
+    "wme-consensus-lean": (scenario("leaving"),),
     "drs-gme-faults": (
         check(nodes=2, requests=1, groups=2, crashes=1),
         check(nodes=2, requests=1, groups=2, losses=1),
