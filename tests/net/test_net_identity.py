@@ -176,6 +176,19 @@ def test_if_a_name_is_started_twice_before_the_founding_one_of_the_two_gets_in()
     asyncio.run(story())
 
 
+def test_a_process_that_ends_before_the_founding_says_so_at_once() -> None:
+    async def story() -> None:
+        async with clusters(2, ready=False) as members:
+            waiting = [asyncio.create_task(members[0].ready(60)), asyncio.create_task(members[0].mutex("x").acquire())]
+            await asyncio.sleep(0)
+            membership(members[0]).end("its name was taken")
+            for task in waiting:
+                with pytest.raises(ClusterDegraded, match="its name was taken"):
+                    await asyncio.wait_for(task, 20)
+
+    asyncio.run(story())
+
+
 def test_a_process_whose_name_was_taken_stops_for_good(caplog: pytest.LogCaptureFixture) -> None:
     async def story() -> None:
         async with clusters(3) as members:

@@ -14,6 +14,7 @@ has nothing to do with a lock of the same name.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
@@ -236,12 +237,10 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         """Wait until all members have come together; raise `ClusterDegraded` if that takes too long."""
         limit = self.config.timing.gather if timeout is None else checked_timeout(timeout)
         membership = self._host.membership
-        if membership.ended:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(membership.decided.wait(), limit)
+        if membership.ended or not membership.opened.is_set():
             raise not_open(membership)
-        try:
-            await asyncio.wait_for(membership.opened.wait(), limit)
-        except TimeoutError:
-            raise not_open(membership) from None
 
     def guarded(self, name: str, machine: Machine, *, timeout: float | None = None) -> Guarded:
         """A replicated object, whose operations are issued under a lock (`congenial.net.guarded`).

@@ -95,6 +95,7 @@ class Membership:
         self.roster = self._load_roster()
         self.fence_base = 0
         self.opened = asyncio.Event()
+        self.decided = asyncio.Event()  # opened, or ended for good
         self.crowded = False  # a link is full
         self.serving = False  # the cluster is open, and the links have room: locks may be asked for
         self.closing = False
@@ -328,6 +329,7 @@ class Membership:
         """Take part no more, for good."""
         if not self.ended:
             self.ended = reason
+            self.decided.set()
             log(logging.CRITICAL, "node.ended", node=self.name, reason=reason)
             self.fall_silent()
             if self.on_end is not None:
@@ -411,6 +413,7 @@ class Membership:
         if self.rejoins:
             self._save_founded()
         self.opened.set()
+        self.decided.set()
         log(logging.INFO, "cluster.open", node=self.name, members=",".join(self.members), past=roster.past)
         for link in self.links:
             link.post(View(roster.founded, True))
