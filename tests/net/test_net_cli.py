@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -83,6 +84,19 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
             if node.poll() is None:
                 node.kill()
                 node.wait()
+
+
+def test_a_node_that_takes_part_no_more_ends_and_says_why(machine: Machine) -> None:
+    described = (machine.folder / "cluster.toml").read_text()
+    machine.write('state = "state-{name}"\n' + described)
+    machine.start()
+    assert machine.run("lock", "x", "--node", "a", "--", "true").returncode == 0, machine.logs()
+    shutil.rmtree(machine.folder / "state-a")
+    assert machine.nodes["a"].wait(60) == 1
+    last = (machine.folder / "a.log").read_text().splitlines()[-1]
+    assert last.startswith("congenial: ")
+    assert "state-a" in last
+    assert machine.run("lock", "x", "--node", "b", "--timeout", "60", "--", "true").returncode == 0, machine.logs()
 
 
 def test_nodes_locks_and_status(machine: Machine) -> None:

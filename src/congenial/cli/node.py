@@ -34,9 +34,12 @@ def command(
 ) -> None:
     """Run a node, and let programs on this machine share its locks over a Unix socket.
 
-    It stops on Ctrl-C or SIGTERM. The first time, all nodes of a cluster must be started. Later a majority is enough,
-    and a restarted node rejoins: with its state directory it remembers what it had promised; without one it asks the
-    others, and a majority of the nodes must remember.
+    It stops on Ctrl-C or SIGTERM. If it can take part no more (its state cannot be saved, or another process has taken
+    its name) it says why, and its exit code is 1.
+
+    The first time, all nodes of a cluster must be started. Later a majority is enough, and a restarted node rejoins:
+    with its state directory it remembers what it had promised; without one it asks the others, and a majority of the
+    nodes must remember.
     """
     import logging
     import sys
@@ -67,6 +70,7 @@ async def serve_until_stopped(config: ClusterConfig, name: str, path: Path, metr
     import asyncio
     import signal
 
+    from congenial.net.errors import ClusterDegraded
     from congenial.net.local import listen
     from congenial.net.locks import Cluster
     from congenial.net.service import serve
@@ -78,7 +82,13 @@ async def serve_until_stopped(config: ClusterConfig, name: str, path: Path, metr
         async with Cluster(name, config, metrics_port) as cluster:
             service = await serve(cluster, listener)
             print(f"node {name} of {config.cluster!r} listens on {config.nodes[name]} and {path}", flush=True)
+            ended = asyncio.create_task(cluster.wait_ended())
+            stopped = asyncio.create_task(stop.wait())
             try:
-                await stop.wait()
+                await asyncio.wait([ended, stopped], return_when=asyncio.FIRST_COMPLETED)
+                if ended.done():
+                    raise ClusterDegraded(ended.result())
             finally:
+                ended.cancel()
+                stopped.cancel()
                 service.close()

@@ -285,6 +285,10 @@ class BlockingCluster(LockForms[BlockingLock, "BlockingHeld | None"]):
         """Wait until all members have come together; raise `ClusterDegraded` if that takes too long."""
         self._run(self._cluster.ready(timeout))
 
+    def wait_ended(self) -> str:
+        """Wait until this process takes part no more, for good, and return why; as `Cluster.wait_ended`."""
+        return self._run(self._cluster.wait_ended())
+
     def guarded(self, name: str, machine: Machine, *, timeout: float | None = None) -> BlockingGuarded:
         """A replicated object, whose operations are issued under a lock; as `Cluster.guarded`."""
         return BlockingGuarded(self, self._call(lambda: self._cluster.guarded(name, machine, timeout=timeout)))

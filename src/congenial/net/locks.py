@@ -242,6 +242,13 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         if membership.ended or not membership.opened.is_set():
             raise not_open(membership)
 
+    async def wait_ended(self) -> str:
+        """Wait until this process takes part no more, for good, and return why: another process has taken its name, or
+        its state cannot be saved. Nothing can be acquired then; join again, or end. Never returns in good times."""
+        membership = self._host.membership
+        await membership.over.wait()
+        return membership.ended
+
     def guarded(self, name: str, machine: Machine, *, timeout: float | None = None) -> Guarded:
         """A replicated object, whose operations are issued under a lock (`congenial.net.guarded`).
 

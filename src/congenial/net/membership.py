@@ -100,6 +100,7 @@ class Membership:
         self.serving = False  # the cluster is open, and the links have room: locks may be asked for
         self.closing = False
         self.ended = ""  # why this process takes part no more, if that is for good
+        self.over = asyncio.Event()  # it does not
         self.on_end: Callable[[str], None] | None = None
         self.took_part = False  # a peer has accepted this incarnation
         self.started_at = self.now()
@@ -330,6 +331,7 @@ class Membership:
         if not self.ended:
             self.ended = reason
             self.decided.set()
+            self.over.set()
             log(logging.CRITICAL, "node.ended", node=self.name, reason=reason)
             self.fall_silent()
             if self.on_end is not None:
