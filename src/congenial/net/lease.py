@@ -86,7 +86,7 @@ class Lease:
 
 
 class Endless(Lease):
-    """For what nobody takes over: it cannot be lost."""
+    """For algorithms that do not go on without a silent process, or that rely on suspicions that are never wrong."""
 
     def __init__(self) -> None:
         super().__init__(1, 0.0, 0.0)
