@@ -12,6 +12,9 @@ congenial list --json
 """
 
 
+WITH_REFERENCES = 100  # columns that the whole table takes
+
+
 def command(json: Json = False, markdown: Markdown = False) -> None:
     """List the algorithms, with the costs and properties that their papers claim.
 
@@ -20,23 +23,26 @@ def command(json: Json = False, markdown: Markdown = False) -> None:
     member, D the diameter of the tree, E the number of links in the network, L of requests in a round. The table below
     the first lists what can be made of every algorithm: NAME+restart is suzuki-kasami+restart, token-gme+restart, ...
     """
-    from congenial.cli.output import one_form, print_json, show, table
+    from congenial.cli.output import one_form, print_json, show, table, width
     from congenial.systems.catalogue import ALGORITHMS, TRANSFORM_SPECS
 
     one_form(json, markdown)
     if json:
         print_json([row(algorithm.spec) for algorithm in ALGORITHMS.values()])
         return
-    listing = table("name", "kind", "messages", "FIFO", "survives", "reference", markdown=markdown)
-    listing.columns[1].no_wrap = True
+    narrow = not markdown and width() < WITH_REFERENCES
+    heads = ["name", "kind", "messages", "FIFO", "survives", *([] if narrow else ["reference"])]
+    listing = table(*heads, markdown=markdown)
     for spec, kind in [(algorithm.spec, kind_of(algorithm)) for algorithm in ALGORITHMS.values()]:
         fifo = "needed" if spec.fifo else ""
         faults = "" if spec.faults == "none" else spec.faults
         survives = f"flawed: see {spec.mended_by}" if spec.mended_by else faults
         # in a terminal, just the paper
         reference = spec.reference if markdown else spec.reference.split(";")[0].split(", section")[0]
-        listing.add_row(spec.name, kind, str(spec.messages or ""), fifo, survives, reference)
+        listing.add_row(spec.name, kind, str(spec.messages or ""), fifo, survives, *([] if narrow else [reference]))
     show(listing)
+    if narrow:
+        print(f"\nWith {WITH_REFERENCES} columns there is room for the references.")
     if not markdown:
         print("\nEvery algorithm can be made to survive crashes:")
         made = table("name", "survives", "reference")

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from congenial.kernel.errors import ConfigError
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from congenial.lab.runner import Status
+    from congenial.sim.scenario import Scenario
 
+COMPILED_SPEED = 5e6  # messages delivered per second, roughly
+INTERPRETED_SPEED = 1e5
 INTERPRETED = "interpreted: simulates several times slower; reinstall with a C compiler to change that"
 
 
@@ -28,10 +32,20 @@ def table(*columns: str, markdown: bool = False, title: str | None = None) -> Ta
 
 def show(item: Table | str) -> None:
     """Print a table, or a line."""
-    from congenial.view.table import WIDE, as_text
+    from congenial.view.table import as_text
 
-    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDE
-    print(item if isinstance(item, str) else as_text(item, width))
+    print(item if isinstance(item, str) else as_text(item, None if _is_known() else width()))
+
+
+def width() -> int:
+    """How many columns there are to print in."""
+    from congenial.view.table import WIDE
+
+    return get_terminal_size().columns if _is_known() else WIDE
+
+
+def _is_known() -> bool:
+    return sys.stdout.isatty() or "COLUMNS" in os.environ
 
 
 def one_form(json: bool, markdown: bool) -> None:
@@ -54,6 +68,22 @@ def compiled() -> bool:
 def notice_if_interpreted() -> None:
     if not compiled():
         print(f"congenial: {INTERPRETED}", file=sys.stderr)
+
+
+def notice_if_long(scenario: Scenario, repeat: int) -> None:
+    """Say before a run begins that it will take more than ten minutes, if what the algorithm claims to send says so."""
+    from math import inf
+
+    system = scenario.system()
+    law = system.spec.messages
+    if law is None or scenario.until < inf:
+        return
+    sizes = {**system.sizes, "m": scenario.groups}
+    messages = (law.least_for(sizes) + law.most_for(sizes)) / 2 * scenario.workload().total() * repeat
+    seconds = messages / (COMPILED_SPEED if compiled() else INTERPRETED_SPEED)
+    if seconds > 600:
+        what = f"about {messages:.0e} messages to deliver, which takes about {duration(seconds)}"
+        print(f"congenial: {system.name}: {what}; fewer nodes or requests take less", file=sys.stderr)
 
 
 @contextmanager

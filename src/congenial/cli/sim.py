@@ -54,7 +54,7 @@ def command(
     Every process thinks, asks, holds and leaves, --requests times. Every event is checked: if one is forbidden, or if
     processes wait although nothing can happen any more, the last events are shown and the exit code is 1.
     """
-    from congenial.cli.output import notice_if_interpreted, print_json, progress_bar
+    from congenial.cli.output import notice_if_interpreted, notice_if_long, print_json, progress_bar
     from congenial.sim.scenario import Scenario
     from congenial.sim.simulate import check_runs, run
 
@@ -71,6 +71,7 @@ def command(
     check_effects(given)
     check_runs(seed, repeat, precision)
     total = None if precision > 0 else scenario.workload().total() * repeat
+    notice_if_long(scenario, repeat)
     with progress_bar(algorithm, total) as progress:
         result = run(scenario, seed, repeat, precision, trace, progress)
     if json:

@@ -86,10 +86,10 @@ def sweep(
     wanted.validate()
     if place is not None:
         check_folder(place, wanted)
-    store = Store(place)
-    if place is not None:
-        write_sweep(place, wanted)
     with workers(jobs, cluster) as pool:
+        store = Store(place)
+        if place is not None:
+            write_sweep(place, wanted)
         run_sweeps([wanted], store, pool, progress)
     result = SweepResult.of(wanted, store)
     if place is not None:
@@ -138,8 +138,8 @@ def reproduce(
         require("lab")
     if page is not None:
         check_folder_writable(page, "page")
-    store = Store(place)
     with workers(jobs, cluster) as pool:
+        store = Store(place)
         made = run_target(targets[0], store, pool, quick, progress)
     if place is not None:
         made.write(place)

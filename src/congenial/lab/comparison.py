@@ -96,6 +96,10 @@ def run_comparison(
     scenarios: Sequence[Scenario], seed: int, repeat: int, precision: float, jobs: int, progress: Progress
 ) -> Comparison:
     """Run the scenarios one after the other, or with several `jobs` at the same time."""
+    for scenario in scenarios:  # what is wrong with any of them is found before the first one runs
+        scenario.system().operations(scenario.operations)
+        scenario.channel_delay()
+        scenario.workload()
     total = None
     if not precision > 0:
         total = sum([scenario.workload().total() * repeat for scenario in scenarios])

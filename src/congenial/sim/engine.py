@@ -56,6 +56,7 @@ from congenial.systems.streams import stream
 from congenial.systems.system import System
 
 MOST_TIMEOUTS_IN_A_ROW: Final = 100_000  # without an entry or a delivery, before a run is called stuck
+MOST_LATE_TIMEOUTS: Final = 1000  # after the last request is served: heartbeats alone would go on for ever
 PROGRESS_EVERY: Final = 0xFFFF  # events
 
 
@@ -118,6 +119,7 @@ class Engine(Out):
         self.saved: list[object] = [durable_state(node) for node in self.nodes]
         self.timers: dict[int, int] = {}  # the number of the queued event of each timer that is set
         self.timeouts_in_a_row: i64 = 0
+        self.late_timeouts: i64 = 0
         self.stuck = False
         # applications
         self.planned = vec[i64]([0] * n)  # the number of the queued event by which a process will ask, issue or leave
@@ -243,7 +245,10 @@ class Engine(Out):
         timer = key >> PROCESS_BITS
         self.timers.pop(key, None)
         self.timeouts_in_a_row += 1
-        self.stuck = self.timeouts_in_a_row > MOST_TIMEOUTS_IN_A_ROW and self.until == FOREVER
+        if self.unfinished == 0 and self.disturbances.returns_expected == 0:
+            self.late_timeouts += 1
+        endless = self.timeouts_in_a_row > MOST_TIMEOUTS_IN_A_ROW or self.late_timeouts > MOST_LATE_TIMEOUTS
+        self.stuck = endless and self.until == FOREVER
         self.current = process
         if self.trace is not None:
             self.trace.record(Event(self.now, trace.TIMER, process, timer=timer))

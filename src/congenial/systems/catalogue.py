@@ -58,6 +58,7 @@ from congenial.kernel.errors import ConfigError
 from congenial.kernel.inputs import shown
 from congenial.kernel.node import Node
 from congenial.kernel.places import told
+from congenial.systems.contract import check_declarations
 from congenial.transform.crash_restart import SPEC as RESTART
 from congenial.transform.crash_restart import restarted
 from congenial.transform.epochs import SPEC as EPOCHS
@@ -154,6 +155,7 @@ def _node_class(given: Any) -> type[Node]:
             "algorithm must be a name of the catalogue, path/to/file.py:ClassName or a subclass of Node, not "
             f"{shown(given)}"
         )
+    check_declarations(given)
     return given
 
 
@@ -204,4 +206,4 @@ def load_class(path: Path, class_name: str) -> type[Node]:
         raise ConfigError(
             f"{path} has no Node class {class_name!r}; it has: {', '.join(sorted(set(classes) - {'Node'})) or 'none'}"
         )
-    return found
+    return _node_class(found)
