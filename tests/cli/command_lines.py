@@ -378,7 +378,7 @@ class Place:
         found = {}
         for top in (self.folder, self.base / "tmp"):
             for path in sorted(top.rglob("*")):
-                if path.name.endswith(".pyc") or path.name == "__pycache__" or "matplotlib" in str(path):
+                if path.name.endswith(".pyc") or path.name == "__pycache__" or {".cache", ".config"} & {*path.parts}:
                     continue
                 what = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "other"
                 found[str(path.relative_to(self.base))] = what

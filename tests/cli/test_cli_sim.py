@@ -54,6 +54,7 @@ def test_every_option_reaches_the_scenario(run: Run, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr("congenial.sim.simulate.run", spy)
     monkeypatch.setattr("congenial.cli.sim.check_effects", lambda given: None)  # some have none together
+    monkeypatch.setattr("congenial.cli.output.notice_if_long", lambda scenario, repeat: None)  # this cannot be run
     run(
         "sim", "maekawa", "--nodes", "7", "--groups", "5", "--requests", "3", "--think", "1", "--hold", "constant:2",
         "--delay", "uniform:1,2", "--bandwidth", "9", "--skew", "20/80", "--unordered", "--quorums", "plane",

@@ -52,7 +52,7 @@ def command(
     from congenial.cli.output import notice_if_interpreted, one_form, print_json, status_bar
     from congenial.lab.api import reproduce
     from congenial.lab.reproduction import find_targets
-    from congenial.trace_files import as_path
+    from congenial.trace_files import as_path, check_folder_writable
 
     one_form(json, markdown)
     as_path(out, "--out")
@@ -63,6 +63,8 @@ def command(
         judge_claims(wanted, quick, jobs, json, markdown)
         return
     made = []
+    for _, folder in wanted:
+        check_folder_writable(folder, "results")
     for target, folder in wanted:
         tell_time(target, folder, quick, jobs)
         paper = target.paper.name
