@@ -45,6 +45,7 @@ HERE = Path(__file__).parent
 ALGORITHMS = SOURCES / "congenial" / "algorithms"
 CACHE = HERE.parents[1] / ".mutants" / "results.jsonl"
 ORIGINAL_SECONDS = 60.0
+FLAWED_SECONDS = 3.0  # of the originals that are kept for their flaws: they may go on for long
 LENIENT = "lenient: it only accepts what the original refuses; in no run is anything refused (an illegal step)"
 
 
@@ -72,7 +73,7 @@ class Cache:
 
     def add(self, worker: Worker, key: str) -> None:
         self.path.parent.mkdir(exist_ok=True)
-        outcomes = [*worker.passed, *([worker.killed] if worker.killed is not None else [])]
+        outcomes = [*worker.passed, *worker.failed]
         with self.path.open("a") as file:
             for outcome in outcomes:
                 record = {
@@ -116,11 +117,11 @@ class Laboratory:
     """The algorithms as they are: which of them use a file, and how long they take in each trial."""
 
     def __init__(self, cache: Cache, most_seconds: float) -> None:
-        from congenial.systems.catalogue import SOUND
+        from congenial.systems.catalogue import ALGORITHMS as CATALOGUE
 
         self.cache = cache
         self.most_seconds = most_seconds  # of CPU, that the original may take in a trial
-        self.algorithms = SOUND
+        self.algorithms = CATALOGUE
 
     def users_of(self, mutant: Mutant) -> list[str]:
         """The algorithms that run what is changed: by inheritance if it is a method of a node, else by import."""
@@ -137,15 +138,18 @@ class Laboratory:
         priced: list[tuple[float, Task]] = []
         for name in self.users_of(mutant):
             known = self.cache.passed[key_of(self.algorithms[name].__module__)]
+            flawed = bool(self.algorithms[name].spec.mended_by)
+            most = min(self.most_seconds, FLAWED_SECONDS) if flawed else self.most_seconds
             for trial in trials_for(self.algorithms[name]):
                 task = Task(name, trial, 0.0)
-                if known.get(str(task), self.most_seconds) < self.most_seconds:
+                if known.get(str(task), self.most_seconds) < most:
                     seconds = known[str(task)]
                     priced.append((seconds, Task(name, trial, max(LEAST_SECONDS, PATIENCE * seconds))))
         return [task for _, task in sorted(priced, key=lambda pair: pair[0])]
 
     def measure(self, names: list[str], console: Console) -> bool:
-        """Run the trials of the originals that have not been run; do they all pass?"""
+        """Run the trials of the originals that have not been run; do they all pass? Algorithms that are kept for their
+        flaws need not: their mutants are tried where the original passes."""
         good = True
         for name in names:
             module = self.algorithms[name].__module__
@@ -160,7 +164,7 @@ class Laboratory:
                     pass
                 self.cache.add(worker, key)
             for task in tasks:
-                if str(task) in self.cache.killed[key]:
+                if str(task) in self.cache.killed[key] and not self.algorithms[name].spec.mended_by:
                     good = False
                     console.print(f"[red]the original fails:[/] {task}: {self.cache.killed[key][str(task)]}")
         return good
@@ -273,7 +277,7 @@ def chosen(mutants: list[Mutant], files: list[str], sample: int, seed: int) -> l
 
 
 def hunt(mutants: list[Mutant], cache: Cache, jobs: int = 1, quick: bool = False) -> list[Verdict]:
-    """Try mutants; those of algorithms that are kept for their flaws are left out."""
+    """Try mutants of everything that an algorithm of the catalogue runs."""
     console = Console(stderr=True)
     set_up()
     laboratory = Laboratory(cache, 0.3 if quick else ORIGINAL_SECONDS)

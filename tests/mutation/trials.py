@@ -80,7 +80,7 @@ GROUP_TRIALS = (
     check(nodes=4, requests=1, wants="0;0;1;1"),
     check(nodes=3, requests=1, wants="0|1;1|2;0"),
     fuzz(nodes=4, requests=3, wants="0|1;1|2;0,1;0|2", runs=100),
-    fuzz(nodes=3, requests=2, wants="0;1;2", runs=6000),  # nobody follows anybody, and some request arrives very late
+    fuzz(nodes=3, requests=2, wants="0;1;2", runs=12_000),  # nobody follows anybody, and some request arrives very late
 )
 KMUTEX_TRIALS = (
     check(nodes=1, requests=2),
@@ -190,6 +190,7 @@ FAULTS: dict[str, tuple[Trial, ...]] = {
         check(nodes=3, requests=1, crashes=1, recovery=False, limit=60_000),
         check(nodes=2, requests=1, suspicions=1, options=KEEP),
         fuzz(nodes=3, requests=3, crashes=3, runs=400),
+        fuzz(nodes=3, requests=3, crashes=2, runs=MANY),
         fuzz(nodes=7, requests=2, crashes=5, runs=200),
         fuzz(nodes=3, requests=3, crashes=3, suspicions=3, options=KEEP, runs=400),
         fuzz(nodes=7, requests=2, crashes=3, suspicions=3, options=KEEP, runs=200),
@@ -206,6 +207,11 @@ LARGER: dict[str, tuple[Trial, ...]] = {  # where what is to be found needs many
         fuzz(nodes=7, requests=2, options=MAJORITY, runs=300),
         fuzz(nodes=7, requests=2, options=MAJORITY_OF_3, runs=300),
         fuzz(nodes=6, requests=3, runs=400),
+    ),
+    "raynal-primes": (  # it asks again and again: few runs
+        fuzz(nodes=2, requests=3, runs=10),
+        fuzz(nodes=3, requests=2, runs=4),
+        fuzz(nodes=3, requests=2, order="fifo", runs=4),
     ),
     "sanders": (fuzz(nodes=9, requests=2, options=(("structure", "maekawa:grid"),), runs=300),),
 }

@@ -173,7 +173,7 @@ class Worker:
         self.mutant = mutant
         self.tasks = tasks
         self.passed: list[Outcome] = []
-        self.killed: Outcome | None = None
+        self.failed: list[Outcome] = []  # several only where all tasks are run, those of an original
         context = mp.get_context("fork")
         self.pipe, child = context.Pipe(duplex=False)
         self.process = context.Process(target=_work, args=(mutant, tasks, child), daemon=True)
@@ -186,17 +186,23 @@ class Worker:
             outcome: Outcome = self.pipe.recv()
         except EOFError:
             self.process.join()
-            if self.killed is None and len(self.passed) < len(self.tasks):
-                task = self.tasks[len(self.passed)]
+            done = len(self.passed) + len(self.failed)
+            if (self.mutant is None or not self.failed) and done < len(self.tasks):
+                task = self.tasks[done]
                 timed_out = self.process.exitcode == -signal.SIGVTALRM
                 text = f"more than {task.seconds:.0f} s of CPU" if timed_out else f"exit code {self.process.exitcode}"
-                self.killed = Outcome(task, "hangs" if timed_out else "crashes", text, task.seconds)
+                self.failed.append(Outcome(task, "hangs" if timed_out else "crashes", text, task.seconds))
             return False
         if outcome.verdict:
-            self.killed = outcome
+            self.failed.append(outcome)
         else:
             self.passed.append(outcome)
         return True
+
+    @property
+    def killed(self) -> Outcome | None:
+        """The first task that found something."""
+        return self.failed[0] if self.failed else None
 
     def stop(self) -> None:
         self.process.kill()
