@@ -22,6 +22,7 @@ from congenial.kernel.trace import (
     REST,
     SEND,
     SUSPECT,
+    TIMER,
     TRUST,
 )
 from congenial.problems.epochs import EPOCH_BITS
@@ -176,6 +177,27 @@ def forgotten_twice(algorithm: type[Node]) -> str:
     return reunite(stepper)
 
 
+def forgets_its_promise(algorithm: type[Node]) -> str:
+    """A token is on its way for so long that another one is made, with the consent of the process for which the old
+    one is. That process crashes; then the old token arrives, and must be discarded."""
+    stepper = Stepper(System(algorithm, 3), algorithm.spec.fifo)
+    stepper.take(Action(REQUEST, 1, groups=(0,)))
+    deliver_among(stepper, {1}, {0, 2})
+    stepper.take(Action(REQUEST, 2, groups=(0,)))
+    deliver_among(stepper, {2}, {0, 1})
+    old = stepper.deliverable()
+    stepper.take(Action(TIMER, 2, timer=0))
+    deliver_among(stepper, {2}, {0, 1})
+    for packet in [packet for packet in stepper.deliverable() if packet.dst == 2]:
+        stepper.take(Action(DELIVER, 2, int(packet.src), int(packet.number)))
+    stepper.take(Action(CRASH, 1))
+    stepper.take(Action(RECOVER, 1))
+    stepper.take(Action(REQUEST, 1, groups=(0,)))
+    for packet in old:
+        stepper.take(Action(DELIVER, int(packet.dst), int(packet.src), int(packet.number)))
+    return "" if stepper.holders() == [2] else f"these are inside: {stepper.holders()}"
+
+
 def owner_for(stepper: Stepper, process: int) -> int:
     """Which process owns the token, as far as this one knows?"""
     return int(getattr(stepper.nodes[process], "owner"))  # noqa: B009
@@ -210,4 +232,5 @@ SCENARIOS: dict[str, Callable[[type[Node]], str]] = {
     "leaving": leaves_without_rest,
     "granted twice": granted_twice,
     "forgotten twice": forgotten_twice,
+    "promise forgotten": forgets_its_promise,
 }

@@ -151,6 +151,8 @@ FAULTS: dict[str, tuple[Trial, ...]] = {
         fuzz(nodes=3, requests=2, losses=2, timers="quiet", runs=MANY),
         fuzz(nodes=3, requests=2, crashes=1, recovery=False, runs=MANY),
         fuzz(nodes=5, requests=2, crashes=1, timers="quiet", runs=400),
+        fuzz(nodes=3, requests=4, crashes=3, runs=600),
+        fuzz(nodes=3, requests=3, crashes=1, losses=3, runs=600),
     ),
     "nishio-li-manning": (
         check(nodes=2, requests=1, timers="quiet"),
@@ -167,6 +169,8 @@ FAULTS: dict[str, tuple[Trial, ...]] = {
         fuzz(nodes=3, requests=2, crashes=2, losses=2, runs=MANY),
         fuzz(nodes=3, requests=2, crashes=2, losses=2, timers="quiet", runs=MANY),
         fuzz(nodes=4, requests=2, crashes=3, losses=3, timers="quiet", runs=400),
+        fuzz(nodes=2, requests=2, crashes=1, losses=1, timers="free", runs=250),
+        scenario("promise forgotten"),
     ),
     "naimi-trehel-recovery": (
         check(nodes=2, requests=1, crashes=1),
@@ -182,6 +186,7 @@ FAULTS: dict[str, tuple[Trial, ...]] = {
         fuzz(nodes=3, requests=3, losses=1, runs=MANY),
         fuzz(nodes=4, requests=2, losses=1, runs=MANY),
         fuzz(nodes=4, requests=3, crashes=1, recovery=False, runs=MANY),
+        fuzz(nodes=3, requests=3, crashes=2, runs=800),
     ),
     "agrawal-el-abbadi": (
         check(nodes=2, requests=1, crashes=1),
