@@ -66,7 +66,8 @@ def command(
     for _, folder in wanted:
         check_folder_writable(folder, "results")
     for target, folder in wanted:
-        tell_time(target, folder, quick, jobs)
+        if not cluster:  # whose speed nobody knows
+            tell_time(target, folder, quick, jobs)
         paper = target.paper.name
         figures = [exhibit.name for exhibit in target.exhibits]
         with resumable(folder), status_bar(target.name, "runs") as progress:
