@@ -330,10 +330,14 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="all verdicts, as JSON lines")
     parser.add_argument("--cache", type=Path, default=CACHE, help="where results are kept")
     parser.add_argument("--quick", action="store_true", help="only trials in which the original takes 0.3 s at most")
+    parser.add_argument("--unexplained", action="store_true", help="leave out what is explained in survivors/")
     parser.add_argument("--fresh", action="store_true", help="forget earlier results")
     arguments = parser.parse_args()
     os.nice(10)
     mutants = chosen(all_mutants(), arguments.file, arguments.sample, arguments.seed)
+    if arguments.unexplained:
+        explanations = Explanations.load()
+        mutants = [mutant for mutant in mutants if not explanations.of(mutant)]
     if arguments.list:
         for mutant in mutants:
             print(f"{file_name(mutant.path)}:{mutant.line} {mutant.name}")
