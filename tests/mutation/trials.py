@@ -152,7 +152,6 @@ FAULTS: dict[str, tuple[Trial, ...]] = {
         fuzz(nodes=3, requests=2, crashes=1, recovery=False, runs=MANY),
         fuzz(nodes=5, requests=2, crashes=1, timers="quiet", runs=400),
         fuzz(nodes=3, requests=4, crashes=3, runs=600),
-        fuzz(nodes=3, requests=3, crashes=1, losses=3, runs=600),
     ),
     "nishio-li-manning": (
         check(nodes=2, requests=1, timers="quiet"),
@@ -187,6 +186,7 @@ FAULTS: dict[str, tuple[Trial, ...]] = {
         fuzz(nodes=4, requests=2, losses=1, runs=MANY),
         fuzz(nodes=4, requests=3, crashes=1, recovery=False, runs=MANY),
         fuzz(nodes=3, requests=3, crashes=2, runs=800),
+        fuzz(nodes=3, requests=3, crashes=1, losses=1, runs=800),
     ),
     "agrawal-el-abbadi": (
         check(nodes=2, requests=1, crashes=1),
@@ -213,6 +213,7 @@ LARGER: dict[str, tuple[Trial, ...]] = {  # where what is to be found needs many
         fuzz(nodes=7, requests=2, options=MAJORITY_OF_3, runs=300),
         fuzz(nodes=6, requests=3, runs=400),
     ),
+    "surrogate-b": (fuzz(nodes=7, requests=3, groups=3, runs=60),),
     "raynal-primes": (  # it asks again and again: few runs
         fuzz(nodes=2, requests=3, runs=10),
         fuzz(nodes=3, requests=2, runs=4),
