@@ -28,6 +28,7 @@ KINDS = {
     "order": "the next in turn is another one; nobody waits for ever in a bounded run, and fairness is not judged",
     "allowed": "it does something else, which is allowed as well",
     "cost": "it sends more messages, within the law of the spec",
+    "unreached": "it may be wrong, but only in runs that are longer or rarer than those that are tried",
 }
 
 

@@ -210,7 +210,7 @@ LARGER: dict[str, tuple[Trial, ...]] = {  # where what is to be found needs many
         fuzz(nodes=4, requests=1, options=MAJORITY, runs=1500),
         fuzz(nodes=6, requests=1, options=MAJORITY_OF_3, runs=1500),
         fuzz(nodes=7, requests=2, options=MAJORITY, runs=300),
-        fuzz(nodes=7, requests=2, options=MAJORITY_OF_3, runs=300),
+        fuzz(nodes=6, requests=2, options=MAJORITY_OF_3, runs=3000),
         fuzz(nodes=6, requests=3, runs=400),
     ),
     "surrogate-b": (fuzz(nodes=7, requests=3, groups=3, runs=60),),
