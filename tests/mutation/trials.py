@@ -119,11 +119,16 @@ WEAK_TRIALS = (
 MANY = 1500  # runs, for faults to strike at the wrong moment
 KEEP = (("orphans", "keep"),)
 IN_EPOCHS = (scenario("fences run out"), scenario("granted twice"), scenario("forgotten twice"))
+BY_CONSENSUS = (
+    scenario("leaving"),
+    fuzz(nodes=3, requests=2, operations=1, crashes=1, suspicions=2, recovery=False, runs=200),
+    fuzz(nodes=5, requests=1, operations=1, suspicions=3),
+)
 FAULTS: dict[str, tuple[Trial, ...]] = {
     "wme-1": IN_EPOCHS,
     "wme-2": IN_EPOCHS,
-    "wme-consensus-fast": (scenario("leaving"),),
-    "wme-consensus-lean": (scenario("leaving"),),
+    "wme-consensus-fast": BY_CONSENSUS,
+    "wme-consensus-lean": BY_CONSENSUS,
     "drs-gme-faults": (
         check(nodes=2, requests=1, groups=2, crashes=1),
         check(nodes=2, requests=1, groups=2, losses=1),

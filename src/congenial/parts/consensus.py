@@ -99,8 +99,10 @@ class Campaign:
         self.proposed = False
 
     def promise(self, process: int, accepted: int, value: object) -> None:
+        """Take a promise. One that comes after the proposal changes nothing: a ballot has one value, also when the
+        proposal is repeated."""
         self.promised.add(process)
-        if accepted > self.highest:
+        if accepted > self.highest and not self.proposed:
             self.highest = accepted
             self.value = value
 
