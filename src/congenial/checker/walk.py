@@ -38,11 +38,14 @@ from congenial.problems.weak_history import faults_in
 CHANGES: Final = 3  # moments of change in a schedule by priorities
 LIKELY_STEPS: Final = 200  # within which they lie
 UNFAIR_STEPS: Final = 1000  # after which any step is taken: priorities may withhold what ends a quarrel for ever
-FAULT_RATES: Final = (0.02, 0.05, 0.15, 0.4)  # a run has one: the chance of a fault at a step, while there is a budget
 DOWN: Final = 0  # the kinds of faults
 LOSS: Final = 1
 DUPLICATE: Final = 2
 SUSPICION: Final = 3
+
+# A run has one of these: the chance of a fault at a step, while there is a budget. Not Final: compiled, a final tuple
+# of numbers is not set.
+FAULT_RATES: tuple[float, ...] = (0.02, 0.05, 0.15, 0.4)
 
 
 @final
