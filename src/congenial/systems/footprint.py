@@ -36,7 +36,7 @@ def check_footprint(algorithm: Any, name: str, n: int, arguments_for: Any) -> No
     most = _allowed()
     if gigabytes > most:
         raise ConfigError(
-            f"{n} processes of {name} would take about {gigabytes:.2g} GB of memory, more than {most:g} GB: take fewer "
+            f"{n} processes of {name} would take about {gigabytes:.3g} GB of memory, more than {most:g} GB: take fewer "
             f"nodes, or allow more by the environment variable {VARIABLE} (in GB)"
         )
 
