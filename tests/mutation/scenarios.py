@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from aged_scenarios import AGED
+
 from congenial.checker.stepper import Action, Stepper
 from congenial.kernel.node import IDLE, INSIDE, Node
 from congenial.kernel.state import freeze
@@ -233,4 +235,5 @@ SCENARIOS: dict[str, Callable[[type[Node]], str]] = {
     "granted twice": granted_twice,
     "forgotten twice": forgotten_twice,
     "promise forgotten": forgets_its_promise,
+    **AGED,
 }
