@@ -181,8 +181,8 @@ def test_a_child_closes_what_it_has_inherited_and_the_parent_does_not_notice(
     peers = dict(zip("ab", free_addresses(2), strict=True))
     state = str(tmp_path / "state-{name}")
 
-    def join(name: str) -> BlockingCluster:
-        return congenial.join_blocking(name, peers, timing=PATIENT, state=state, tls=tls)
+    def join(name: str, **moved: str) -> BlockingCluster:
+        return congenial.join_blocking(name, {**peers, **moved}, timing=PATIENT, state=state, tls=tls)
 
     nothing = descriptors()
     with join("a") as a, join("b") as b:
@@ -193,7 +193,7 @@ def test_a_child_closes_what_it_has_inherited_and_the_parent_does_not_notice(
             assert not set(in_child(lambda: sorted(descriptors()))) & open_here
             assert descriptors() - nothing == open_here
             with pytest.raises(congenial.ConfigError, match="is in use"):
-                join("a").start()
+                join("a", a=free_addresses(1)[0]).start()
         with b.mutex("x", timeout=30):
             pass
 

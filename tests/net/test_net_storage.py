@@ -20,7 +20,7 @@ from congenial.kernel.node import Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.net import host as host_module
-from congenial.net.config import ClusterConfig
+from congenial.net.config import ClusterConfig, free_addresses
 from congenial.net.errors import ClusterDegraded, LockLost
 from congenial.net.host import Host
 from congenial.net.journal import Owner
@@ -134,6 +134,15 @@ def test_incarnations_are_remembered(tmp_path: Path) -> None:
     first = asyncio.run(incarnation())
     assert first > 1 << 61
     assert asyncio.run(incarnation()) > first
+
+
+def test_a_node_whose_address_is_taken_leaves_no_directory(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        nodes = {"a": f"127.0.0.1:{taken.getsockname()[1]}", "b": free_addresses(1)[0]}
+        config = ClusterConfig(nodes, state=str(tmp_path / "state"))
+        with pytest.raises(ConfigError, match="node 'a' cannot listen"):
+            asyncio.run(Cluster("a", config).start())
+    assert not (tmp_path / "state").exists()
 
 
 # -- a node that cannot save ---------------------------------------------------------------------------------------
@@ -364,7 +373,7 @@ def test_messages_and_records_in_a_node_s_state_come_back(tmp_path: Path) -> Non
     async def state() -> Any:
         host = Host("a", config)
         node = host.locks.door("x", "x").node
-        await host.start()
+        host.start([])
         await host.close()
         return node
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from congenial.net.config import ClusterConfig
+    from congenial.net.locks import Cluster
 
 EXAMPLES = """
 congenial node --config cluster.toml --name a
@@ -48,6 +48,7 @@ def command(
     from congenial.net.blocking import new_event_loop
     from congenial.net.config import load_config
     from congenial.net.local import socket_path
+    from congenial.net.locks import Cluster
     from congenial.net.logs import JsonLines
 
     handler = logging.StreamHandler(sys.stderr)
@@ -58,30 +59,31 @@ def command(
     described.index(name)
     if state:
         described = replace(described, state=state)
+    cluster = Cluster(name, described, metrics_port)  # refuses wrong settings before a folder is made for the socket
     path = Path(socket) if socket else socket_path(described, name)
     loop = new_event_loop()
     try:
-        loop.run_until_complete(serve_until_stopped(described, name, path, metrics_port))
+        loop.run_until_complete(serve_until_stopped(cluster, path))
     finally:
         loop.close()
 
 
-async def serve_until_stopped(config: ClusterConfig, name: str, path: Path, metrics_port: int) -> None:
+async def serve_until_stopped(cluster: Cluster, path: Path) -> None:
     import asyncio
     import signal
 
     from congenial.net.errors import ClusterDegraded
     from congenial.net.local import listen
-    from congenial.net.locks import Cluster
     from congenial.net.service import serve
 
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     with await listen(path) as listener:  # before the others hear of this node
-        async with Cluster(name, config, metrics_port) as cluster:
+        async with cluster:
             service = await serve(cluster, listener)
-            print(f"node {name} of {config.cluster!r} listens on {config.nodes[name]} and {path}", flush=True)
+            where = cluster.config.nodes[cluster.name]
+            print(f"node {cluster.name} of {cluster.config.cluster!r} listens on {where} and {path}", flush=True)
             ended = asyncio.create_task(cluster.wait_ended())
             stopped = asyncio.create_task(stop.wait())
             try:

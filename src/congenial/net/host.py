@@ -65,9 +65,10 @@ class Host:
 
     # -- life ------------------------------------------------------------------------------------------
 
-    async def start(self, listener: socket.socket | None = None) -> None:
-        """Listen and call; returns immediately. The membership's `opened` is set when everyone is there."""
-        await self.membership.start(listener)
+    def start(self, listeners: list[socket.socket]) -> None:
+        """Answer calls on these sockets, and call; returns immediately. The membership's `opened` is set when everyone
+        is there."""
+        self.membership.start(listeners)
 
     async def close(self) -> None:
         """Leave: what was sent still arrives, the others are told, nothing is left behind."""

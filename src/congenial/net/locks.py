@@ -34,6 +34,7 @@ from congenial.net.held import Held, WithBody, innermost
 from congenial.net.host import Host
 from congenial.net.metrics import MetricsServer, check_metrics
 from congenial.net.names import READERS, group_number, guarded_key, lock_key, semaphore_key
+from congenial.net.porter import listen_at, start_listening
 from congenial.net.replica import Machine
 
 EXCLUSIVE, SHARED, GROUP, SEMAPHORE = ("exclusive", "shared", "group", "semaphore")
@@ -202,12 +203,19 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         return self
 
     async def _started_host(self) -> Host:
-        host = Host(self.name, self.config)
+        listeners: list[socket.socket] = []
+        if self._listener is not None:
+            start_listening(self._listener)
+            listeners.append(self._listener)
+        elif len(self.config.nodes) > 1:
+            listeners = await listen_at(self.name, self.config.nodes[self.name])
         try:
-            await host.start(self._listener)
+            host = Host(self.name, self.config)
         except BaseException:
-            await host.close()  # nothing is left behind
+            for listener in listeners:
+                listener.close()
             raise
+        host.start(listeners)
         return host
 
     async def close(self) -> None:

@@ -133,10 +133,9 @@ class Membership:
 
     # -- life ------------------------------------------------------------------------------------------
 
-    async def start(self, listener: socket.socket | None = None) -> None:
-        """Listen and call; returns immediately. `opened` is set when everyone is there."""
-        if self.n > 1:
-            await self.porter.listen(self.config.nodes[self.name], listener)
+    def start(self, listeners: list[socket.socket]) -> None:
+        """Answer calls on these sockets, and call; returns immediately. `opened` is set when everyone is there."""
+        self.porter.listen(listeners)
         for link in self.links:
             if link.peer > self.me:
                 calling = self.dialer.keep_calling(link)

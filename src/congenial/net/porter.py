@@ -28,6 +28,33 @@ BACKLOG = 100
 PAUSE = 1.0  # seconds after which connections are accepted again, if there were no file descriptors left
 
 
+async def listen_at(name: str, place: str) -> list[socket.socket]:
+    """Listen at a node's address, for the porter that is to come: before anything else is begun that would have to be
+    undone if another process has the address."""
+    made: list[socket.socket] = []
+    try:
+        host, port = address(place)
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, kind, protocol, _, where in dict.fromkeys(found):
+            made.append(socket.socket(family, kind, protocol))
+            made[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:  # or it would listen on the IPv4 address, too
+                made[-1].setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            made[-1].bind(where)
+            start_listening(made[-1])
+    except OSError as error:
+        for bound in made:
+            bound.close()
+        raise ConfigError(f"node {name!r} cannot listen on {place}: {error.strerror or error}") from error
+    return made
+
+
+def start_listening(bound: socket.socket) -> None:
+    bound.setblocking(False)
+    bound.listen(BACKLOG)
+
+
 class Stranger:
     def __init__(self, caller: socket.socket, where: str) -> None:
         self.caller = caller
@@ -51,33 +78,10 @@ class Porter:
         self.listeners: list[socket.socket] = []
         self.strangers: dict[asyncio.Task[None], Stranger] = {}  # oldest first
 
-    async def listen(self, place: str, listener: socket.socket | None = None) -> None:
-        """Listen at an address, or on a socket that is bound to it already."""
-        try:
-            self.listeners = [listener] if listener is not None else await self._bind(*address(place))
-            for made in self.listeners:
-                made.setblocking(False)
-                made.listen(BACKLOG)
-                self.loop.add_reader(made.fileno(), self._on_callers, made)
-        except OSError as error:
-            self.close()
-            raise ConfigError(f"node {self.name!r} cannot listen on {place}: {error.strerror or error}") from error
-
-    async def _bind(self, host: str, port: int) -> list[socket.socket]:
-        found = await self.loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        made: list[socket.socket] = []
-        try:
-            for family, kind, protocol, _, place in dict.fromkeys(found):
-                made.append(socket.socket(family, kind, protocol))
-                made[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                if family == socket.AF_INET6:  # or it would listen on the IPv4 address, too
-                    made[-1].setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-                made[-1].bind(place)
-        except OSError:
-            for bound in made:
-                bound.close()
-            raise
-        return made
+    def listen(self, listeners: list[socket.socket]) -> None:
+        self.listeners = listeners
+        for listener in listeners:
+            self.loop.add_reader(listener.fileno(), self._on_callers, listener)
 
     def close(self) -> None:
         for made in self.listeners:
