@@ -32,7 +32,7 @@ def test_some_command_lines(command: str) -> None:
 @pytest.mark.parametrize("part", range(4))
 def test_many_command_lines(part: int) -> None:
     first = int(os.environ.get("SEED", "1")) * 1_000_000 + part * 1000
-    count, faults = run_many(first, 60.0)
+    count, faults = run_many(first, 300.0, most=100)  # so many, not so long: equal on every machine
     assert not faults, "\n".join(faults)
     assert count > 10
 
