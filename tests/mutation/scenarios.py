@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from aged_scenarios import AGED
+from directed_scenarios import DIRECTED
+from steps import ROUNDS, deliver_all, deliver_among, reunite, size_of, suspect, visit
 
 from congenial.checker.stepper import Action, Stepper
 from congenial.kernel.node import IDLE, INSIDE, Node
@@ -31,60 +33,11 @@ from congenial.problems.epochs import EPOCH_BITS
 from congenial.systems.system import System
 
 MOST_ENTRIES = 2
-ROUNDS = 12
 
 
 def with_settings(algorithm: type[Node], settings: dict[str, Any]) -> type[Node]:
     """The algorithm with other values for some of its class's attributes."""
     return type(algorithm.__name__, (algorithm,), {"__module__": algorithm.__module__, **settings})
-
-
-# -- steps -------------------------------------------------------------------------------------------------
-
-
-def deliver_all(stepper: Stepper) -> None:
-    while stepper.deliverable():
-        packet = stepper.deliverable()[0]
-        stepper.take(Action(DELIVER, int(packet.dst), int(packet.src), int(packet.number)))
-
-
-def deliver_among(stepper: Stepper, sources: set[int], targets: set[int]) -> None:
-    """Deliver what these processes send to those, and what comes of it."""
-    while True:
-        packets = [packet for packet in stepper.deliverable() if packet.src in sources and packet.dst in targets]
-        if not packets:
-            return
-        stepper.take(Action(DELIVER, int(packets[0].dst), int(packets[0].src), int(packets[0].number)))
-
-
-def suspect(stepper: Stepper, processes: set[int], suspects: set[int]) -> None:
-    """From now on these processes suspect exactly those, and talk among themselves."""
-    for process in sorted(processes):
-        for peer in range(stepper.system.n):
-            if (peer in suspects) != (peer in stepper.processes[process].suspects):
-                stepper.take(Action(SUSPECT if peer in suspects else TRUST, process, peer))
-    deliver_among(stepper, processes, processes)
-
-
-def reunite(stepper: Stepper) -> str:
-    """All trust each other, everything arrives, and everybody leaves; what is wrong then?"""
-    suspect(stepper, set(range(stepper.system.n)), set())
-    while stepper.holders():
-        stepper.take(Action(EXIT, stepper.holders()[0]))
-        deliver_all(stepper)
-    waiting = stepper.waiters()
-    return f"these wait for ever: {waiting}" if waiting else stepper.missing()
-
-
-def visit(stepper: Stepper, process: int, operations: int = 0) -> None:
-    """A process enters, issues operations and leaves, with all messages delivered after each step."""
-    stepper.take(Action(REQUEST, process, groups=(0,)))
-    deliver_all(stepper)
-    for _ in range(operations):
-        stepper.take(Action(ISSUE, process))
-        deliver_all(stepper)
-    stepper.take(Action(EXIT, process))
-    deliver_all(stepper)
 
 
 # -- scenarios ---------------------------------------------------------------------------------------------
@@ -222,11 +175,6 @@ def grows(algorithm: type[Node]) -> str:
     return ""
 
 
-def size_of(frozen: object) -> int:
-    """How many parts a state has."""
-    return sum([size_of(part) for part in frozen]) if isinstance(frozen, tuple) else 1
-
-
 SCENARIOS: dict[str, Callable[[type[Node]], str]] = {
     "memory lost": takes_part_after_recovery,
     "fences run out": runs_out_of_fences,
@@ -236,4 +184,5 @@ SCENARIOS: dict[str, Callable[[type[Node]], str]] = {
     "forgotten twice": forgotten_twice,
     "promise forgotten": forgets_its_promise,
     **AGED,
+    **DIRECTED,
 }

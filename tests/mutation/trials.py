@@ -130,6 +130,7 @@ FAULTS: dict[str, tuple[Trial, ...]] = {
     "wme-consensus-fast": BY_CONSENSUS,
     "wme-consensus-lean": BY_CONSENSUS,
     "drs-gme-faults": (
+        scenario("token kept"),
         check(nodes=2, requests=1, groups=2, crashes=1),
         check(nodes=2, requests=1, groups=2, losses=1),
         check(nodes=2, requests=1, groups=2, duplicates=1),
@@ -211,6 +212,7 @@ FAULTS: dict[str, tuple[Trial, ...]] = {
         fuzz(nodes=3, requests=3, crashes=1, losses=1, runs=800),
     ),
     "agrawal-el-abbadi": (
+        scenario("asks again"),
         check(nodes=2, requests=1, crashes=1),
         check(nodes=2, requests=2, crashes=1),
         check(nodes=3, requests=1, crashes=1, limit=60_000),
@@ -235,6 +237,7 @@ LARGER: dict[str, tuple[Trial, ...]] = {  # where what is to be found needs many
         fuzz(nodes=6, requests=2, options=MAJORITY_OF_3, runs=3000),
         fuzz(nodes=6, requests=3, runs=400),
     ),
+    "surrogate-concurrent": (scenario("held back"), scenario("crowds")),
     "surrogate-b": (fuzz(nodes=7, requests=3, groups=3, runs=60),),
     "raynal-primes": (  # it asks again and again: few runs
         fuzz(nodes=2, requests=3, runs=10),
