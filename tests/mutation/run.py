@@ -229,7 +229,7 @@ class Hunt:
                     new = [task for task in tasks if str(task) not in self.cache.passed[key]]
                     worker = Worker(mutant, new)
                     self.running[worker.pipe] = (worker, key)
-                for pipe in wait(list(self.running)):
+                for pipe in wait(list(self.running)) if self.running else []:  # to wait for nothing takes for ever
                     worker, key = self.running[pipe]
                     if not worker.read():
                         del self.running[pipe]

@@ -27,6 +27,17 @@ assert issubclass(new[group + "surrogate"].Locked, new[group + "surrogate_quorum
 algorithm = new["congenial.systems.catalogue"].ALGORITHMS["surrogate-solitary"]
 assert algorithm is new[group + "surrogate_solitary"].SurrogateSolitary
 """
+KNOWN = """
+import run
+from pathlib import Path
+from rich.progress import Progress
+from workbench import set_up
+set_up()
+mutants = [mutant for mutant in run.all_mutants() if mutant.lenient][:3]
+cache = run.Cache(Path("no results"))
+with Progress() as progress:
+    assert len(run.Hunt(run.Laboratory(cache, 1.0), cache).run(mutants, 1, progress)) == 3
+"""
 OUTCOMES = """
 from mutate import mutants_of
 from trials import check
@@ -58,6 +69,10 @@ def test_a_mutated_module_is_replaced_wherever_it_is_used() -> None:
 
 def test_what_becomes_of_mutants() -> None:
     run(OUTCOMES)
+
+
+def test_a_hunt_ends_when_all_is_known() -> None:
+    run(KNOWN)
 
 
 def test_what_a_module_is_made_of() -> None:
