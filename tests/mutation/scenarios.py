@@ -10,6 +10,7 @@ from typing import Any
 
 from aged_scenarios import AGED
 from directed_scenarios import DIRECTED
+from recovery_scenarios import RECOVERY
 from steps import ROUNDS, deliver_all, deliver_among, reunite, size_of, suspect, visit
 
 from congenial.checker.stepper import Action, Stepper
@@ -185,4 +186,5 @@ SCENARIOS: dict[str, Callable[[type[Node]], str]] = {
     "promise forgotten": forgets_its_promise,
     **AGED,
     **DIRECTED,
+    **RECOVERY,
 }

@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from recovery_scenarios import RECOVERY
+
 from congenial.kernel.node import Node
 from congenial.kernel.problem import Problem
 from congenial.problems.mutex import MUTEX
@@ -210,6 +212,7 @@ FAULTS: dict[str, tuple[Trial, ...]] = {
         fuzz(nodes=4, requests=3, crashes=1, recovery=False, runs=MANY),
         fuzz(nodes=3, requests=3, crashes=2, runs=800),
         fuzz(nodes=3, requests=3, crashes=1, losses=1, runs=800),
+        *[scenario(name) for name in RECOVERY],
     ),
     "agrawal-el-abbadi": (
         scenario("asks again"),
