@@ -16,6 +16,7 @@ from congenial.net.config import ClusterConfig
 from congenial.net.host import Host
 from congenial.net.link import FULL, Link
 from congenial.net.locks import Cluster
+from congenial.net.porter import start_listening
 from congenial.net.wire import Data
 
 CUTS = 2000
@@ -44,7 +45,8 @@ async def talk_through_cuts(cuts: int) -> None:
     config = ClusterConfig({"a": address_of(ends[0]), "b": cable.address}, timing=IMPATIENT)
     hosts = [Recorder(name, config) for name in "ab"]
     for host, end in zip(hosts, ends, strict=True):
-        await host.start(end)
+        start_listening(end)
+        host.start([end])
     await asyncio.wait_for(asyncio.gather(*[host.membership.opened.wait() for host in hosts]), 10)
     cable.longest = 1500
     cable.cut()
