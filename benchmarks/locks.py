@@ -1,6 +1,9 @@
 """Congenial's locks compared with those of Redis, etcd and ZooKeeper, and with one hop of the network itself.
 
     python benchmarks/locks.py [--seconds 2] [--only congenial,redis] [--install]
+    python benchmarks/locks.py --algorithm token-gme --algorithm drs-gme [--members 3,8,25]
+
+The second form compares algorithms behind Congenial's own locks; `lock_algorithms.py` says how. This is the first one.
 
 Everything runs on this machine, over loopback: three nodes of Congenial (eight where eight processes compete: with
 Congenial the processes are the nodes), and one server each of the others, with its data in a temporary folder, started
@@ -42,6 +45,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from workers import Worker, answer, at, end, free_port, hear, say, start, tell
+
 SCENARIOS = {"fresh": 1, "again": 1, "two": 2, "eight": 8, "readers": 8, "groups": 8}  # processes that compete
 PACKAGES = {"redis": ("redis-server",), "etcd": ("etcd-server",), "zookeeper": ("zookeeper",)}
 SYSTEMS = ("congenial", "redis", "etcd", "zookeeper")
@@ -64,14 +69,6 @@ def wanted(scenario: str, turn: int, rng: random.Random) -> tuple[str, str, str,
     if scenario == "groups":
         return "jukebox", "group", rng.choices(GROUPS, WEIGHTS)[0], HOLD
     return "x", "exclusive", "", HOLD if scenario in ("two", "eight") else 0.0
-
-
-def say(what: Any) -> None:
-    print(json.dumps(what), flush=True)
-
-
-def hear() -> str:
-    return sys.stdin.readline().strip()
 
 
 async def congenial_worker(job: dict[str, Any]) -> None:
@@ -185,17 +182,20 @@ CLIENTS = {"redis": redis_client, "etcd": etcd_client, "zookeeper": zookeeper_cl
 
 def work(text: str) -> None:
     job = json.loads(text)
-    if job["system"] == "congenial":
-        from congenial.net.blocking import new_event_loop
+    if job["system"] in CLIENTS:
+        other_worker(job)
+        return
+    from congenial.net.blocking import new_event_loop
 
-        loop = new_event_loop()
+    loop = new_event_loop()
+    if job["system"] == "congenial":
         loop.run_until_complete(congenial_worker(job))
     elif job["system"] == "raw":
-        from congenial.net.blocking import new_event_loop
-
-        new_event_loop().run_until_complete(raw_worker(job))
+        loop.run_until_complete(raw_worker(job))
     else:
-        other_worker(job)
+        import lock_algorithms
+
+        loop.run_until_complete(lock_algorithms.work(job))
 
 
 # -- the raw hop -------------------------------------------------------------------------------------------------
@@ -245,12 +245,6 @@ async def raw_worker(job: dict[str, Any]) -> None:
 
 
 # -- the servers -------------------------------------------------------------------------------------------------
-
-
-def free_port() -> int:
-    with socket.socket() as made:
-        made.bind(("127.0.0.1", 0))
-        return int(made.getsockname()[1])
 
 
 @contextlib.contextmanager
@@ -317,19 +311,18 @@ def measure(system: str, scenario: str, seconds: float, port: int) -> list[list[
     members = max(3, processes) if system == "congenial" else processes
     names = [chr(ord("a") + at) for at in range(members)]
     nodes = {name: f"127.0.0.1:{free_port()}" for name in names}
-    workers: list[subprocess.Popen[str]] = []
+    workers: list[Worker] = []
     try:
         for number, name in enumerate(names):
             job = {
                 "system": system, "scenario": scenario, "seconds": seconds, "port": port, "name": name, "nodes": nodes,
                 "number": number, "active": number < processes,
             }  # fmt: skip
-            words = [sys.executable, __file__, "--work", json.dumps(job)]
-            workers.append(subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+            workers.append(start(job))
         for worker in workers:
-            assert json.loads(worker.stdout.readline()) == "ready"  # type: ignore[union-attr]
+            assert answer(worker) == "ready"
         tell(workers, "go")
-        spans = [json.loads(worker.stdout.readline()) for worker in workers]  # type: ignore[union-attr]
+        spans = [answer(worker) for worker in workers]
         tell(workers, "bye")
         for worker in workers:
             worker.wait(20)
@@ -338,29 +331,14 @@ def measure(system: str, scenario: str, seconds: float, port: int) -> list[list[
     return spans[:processes]
 
 
-def end(workers: list[subprocess.Popen[str]]) -> None:
-    for worker in workers:
-        worker.kill()
-        worker.wait()
-
-
-def tell(workers: list[subprocess.Popen[str]], what: str) -> None:
-    for worker in workers:
-        worker.stdin.write(f"{what}\n")  # type: ignore[union-attr]
-        worker.stdin.flush()  # type: ignore[union-attr]
-
-
 def raw_hop() -> list[float]:
     port = free_port()
-    words = [sys.executable, __file__, "--work"]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    processes = []
+    processes: list[Worker] = []
+    times: list[float] = []
     try:
         for active in (False, True):
-            job = json.dumps({"system": "raw", "active": active, "port": port})
-            processes.append(subprocess.Popen([*words, job], **pipes))  # type: ignore[call-overload]
-            first_words = processes[-1].stdout.readline()  # "ready", then the times
-        times: list[float] = json.loads(first_words)
+            processes.append(start({"system": "raw", "active": active, "port": port}))
+            times = answer(processes[-1])  # "ready", then the times
     finally:
         end(processes)
     return times
@@ -377,15 +355,15 @@ def times_of(scenario: str, spans: list[list[Span]]) -> list[float]:
     return [entered - asked for mine in spans for asked, entered, _ in mine]
 
 
-def at(share: float, values: list[float]) -> float:
-    return sorted(values)[min(len(values) - 1, int(share * len(values)))] if values else float("nan")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seconds", type=float, default=2.0, help="for each measurement")
-    parser.add_argument("--only", default=",".join(SYSTEMS), help="which systems")
-    parser.add_argument("--scenarios", default=",".join(SCENARIOS))
+    parser.add_argument("--only", help="which systems; all of them if not given")
+    parser.add_argument("--scenarios", help="which scenarios; all of them if not given")
+    parser.add_argument(
+        "--algorithm", action="append", default=[], help="compare algorithms; may be given several times"
+    )
+    parser.add_argument("--members", help="sizes of the clusters in which algorithms are compared (default 3,8,25)")
     parser.add_argument("--install", action="store_true", help="install missing servers with apt-get")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--work", help=argparse.SUPPRESS)
@@ -393,10 +371,47 @@ def main() -> None:
     if options.work:
         work(options.work)
         return
+    if options.algorithm:
+        compare_algorithms(parser, options)
+    elif options.members:
+        parser.error("--members is for comparing algorithms: name them with --algorithm")
+    else:
+        compare_systems(options)
+
+
+def compare_algorithms(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    import lock_algorithms
+    from congenial.cli.output import notice_if_interpreted
+    from congenial.kernel.errors import ConfigError
+
+    if options.only or options.install:
+        parser.error("--algorithm compares Congenial's own locks: --only and --install are for other systems")
+    loads = options.scenarios.split(",") if options.scenarios else list(lock_algorithms.LOADS)
+    unknown = [load for load in loads if load not in lock_algorithms.LOADS]
+    if unknown:
+        parser.error(f"with --algorithm the scenarios are {', '.join(lock_algorithms.LOADS)}, not {unknown[0]!r}")
+    try:
+        sizes = [int(size) for size in (options.members or "3,8,25").split(",")]
+        for size in sizes:
+            for algorithm in options.algorithm:
+                lock_algorithms.config_of(algorithm, size)
+    except ConfigError as error:
+        parser.error(str(error))
+    except ValueError:
+        parser.error(f"--members must be numbers with commas between them, not {options.members!r}")
+    notice_if_interpreted()
+    rows = lock_algorithms.compare(options.algorithm, sizes, loads, options.seconds)
+    if options.json:
+        print(json.dumps(rows))
+    else:
+        lock_algorithms.show(rows)
+
+
+def compare_systems(options: argparse.Namespace) -> None:
     rows: list[dict[str, Any]] = []
     hops = raw_hop()
     rows.append({"scenario": "raw hop", "system": "asyncio", "p50": at(0.5, hops), "p99": at(0.99, hops)})
-    for system in options.only.split(","):
+    for system in options.only.split(",") if options.only else SYSTEMS:
         if system != "congenial":
             if options.install and not is_installed(system):
                 subprocess.run(["apt-get", "install", "-y", "-qq", *PACKAGES[system]], check=True)
@@ -407,7 +422,7 @@ def main() -> None:
             port = free_port()
             if system != "congenial":
                 stack.enter_context(running(server_command(system, port, folder), port, folder))
-            for scenario in options.scenarios.split(","):
+            for scenario in options.scenarios.split(",") if options.scenarios else SCENARIOS:
                 print(f"measuring {system}, {scenario}", file=sys.stderr)
                 spans = measure(system, scenario, options.seconds, port)
                 times = times_of(scenario, spans)

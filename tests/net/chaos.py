@@ -1,7 +1,7 @@
 """Chaos: five nodes as processes, which are killed, stopped, cut off, slowed down and robbed of their memory, by a
 seeded schedule, while programs use their locks and a witness outside judges.
 
-    python tests/net/chaos.py --seconds 300 --seed 7
+    python tests/net/chaos.py --seconds 300 --seed 7 [--algorithm ra2+epochs]
 
 runs it for as long as asked; the test suite runs it for half a minute. Needs root and network namespaces for the
 cables; without them nodes are only killed and stopped.
@@ -27,9 +27,11 @@ from pathlib import Path
 from netlab import answers, witness_process
 from racks import Rack
 
+from congenial.kernel.errors import ConfigError
 from congenial.net.client import Client
-from congenial.net.config import free_addresses
+from congenial.net.config import DEFAULT_ALGORITHM, free_addresses
 from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld
+from congenial.systems.catalogue import find_algorithm
 from congenial.testing.witness import Outdated, Reporter
 
 NODES = "abcde"
@@ -45,7 +47,7 @@ BACK_WITHIN = 8 * PATIENCE  # twice the longest time to notice: no one waits lon
 class Machines:
     """The five nodes, each in its network namespace if there are any."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, algorithm: str = DEFAULT_ALGORITHM) -> None:
         self.folder = folder
         self.rack: Rack | None = Rack(folder, NODES)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -59,7 +61,8 @@ class Machines:
             self.rack = None
         where = self.rack.addresses() if self.rack else dict(zip(NODES, free_addresses(len(NODES)), strict=True))
         nodes = [f'{name} = "{address}"' for name, address in where.items()]
-        lines = ["insecure = true", 'state = "state/{name}"', "[nodes]", *nodes, *TIMING]
+        settings = ["insecure = true", f'algorithm = "{algorithm}"', 'state = "state/{name}"']
+        lines = [*settings, "[nodes]", *nodes, *TIMING]
         (folder / "cluster.toml").write_text("\n".join(lines))
 
     def socket(self, name: str) -> Path:
@@ -363,8 +366,8 @@ class Chaos:
                             assert attempt < 4
 
 
-def chaos(seconds: float, seed: int, folder: Path) -> Tally:
-    machines = Machines(folder)
+def chaos(seconds: float, seed: int, folder: Path, algorithm: str = DEFAULT_ALGORITHM) -> Tally:
+    machines = Machines(folder, algorithm)
     try:
         with witness_process(folder) as witness:
             return asyncio.run(Chaos(machines, witness, seconds, seed).run())
@@ -376,11 +379,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Chaos among five nodes.")
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--algorithm", default=DEFAULT_ALGORITHM, help="of the locks; it must survive crashes")
     parser.add_argument("--keep", action="store_true", help="keep the nodes' logs and state")
     options = parser.parse_args()
+    try:
+        if not find_algorithm(options.algorithm).rejoins:
+            parser.error(f"{options.algorithm} does not survive what happens here; try {options.algorithm}+epochs")
+    except ConfigError as error:
+        parser.error(str(error))
     folder = Path(tempfile.mkdtemp(prefix="congenial-chaos-"))
     try:
-        tally = chaos(options.seconds, options.seed, folder)
+        tally = chaos(options.seconds, options.seed, folder, options.algorithm)
     finally:
         if options.keep:
             print(f"logs and state are in {folder}")

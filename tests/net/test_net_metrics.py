@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import urllib.request
 
 from netlab import QUICK
@@ -35,6 +36,9 @@ def test_prometheus_sees_entries_messages_waits_and_links() -> None:
     assert 'congenial_sessions_total{lock="invoices"} 2.0' in text
     assert 'congenial_messages_total{kind="Request"}' in text
     assert 'congenial_link_resends_total{peer="b"} 0.0' in text
+    size = re.search(r'congenial_link_bytes_total\{peer="b"\} ([0-9.]+)', text)
+    assert size is not None
+    assert 50 < float(size[1]) < 1000, "a few messages, each of a few dozen bytes"
     assert 'congenial_wait_seconds_bucket{le="+Inf"}' in text
     assert 'congenial_peer_away{peer="b"} 0.0' in text
 

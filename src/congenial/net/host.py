@@ -142,6 +142,7 @@ class Host:
             "silent_for": round(self.membership.now() - link.heard_at, 3),
             "patience": round(link.patience.allowed, 3),
             "sent": link.sent,
+            "bytes_sent": link.bytes_sent,
             "received": link.received,
             "unacknowledged": link.sent - link.acked,
             "connections": link.connections,

@@ -85,6 +85,7 @@ class Link:
         self.changed_at = self.heard_at  # when `away` last changed
         self.connections = 0
         self.resent = 0
+        self.bytes_sent = 0  # in messages, each counted once
         self.forget()
 
     def forget(self) -> None:
@@ -122,6 +123,7 @@ class Link:
     def _send(self, data: Data[msgspec.Raw] | SeatData[msgspec.Raw]) -> None:
         frame = encode_frame(data)
         self.sent += 1
+        self.bytes_sent += len(frame)
         self.unacknowledged.append(frame)
         if len(self.unacknowledged) > MOST_UNACKNOWLEDGED and self.away:
             self.gap = True

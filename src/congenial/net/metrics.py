@@ -70,11 +70,13 @@ class HostMetrics:
             messages.add_metric([kind], count)
         yield messages
         resends = CounterMetricFamily("congenial_link_resends", "Messages sent again", labels=["peer"])
+        sizes = CounterMetricFamily("congenial_link_bytes", "Bytes of messages sent", labels=["peer"])
         away = GaugeMetricFamily("congenial_peer_away", "1 while a peer is away", labels=["peer"])
         for link in host.membership.links:
             resends.add_metric([link.name], link.resent)
+            sizes.add_metric([link.name], link.bytes_sent)
             away.add_metric([link.name], int(link.away))
-        yield from (resends, away)
+        yield from (resends, sizes, away)
         counts = list(host.locks.tally.waits)
         steps = [(str(bound), sum(counts[: place + 1])) for place, bound in enumerate(BUCKETS)]
         yield HistogramMetricFamily(
