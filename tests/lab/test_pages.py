@@ -18,6 +18,7 @@ from congenial.lab.exhibits.exhibit import describe
 from congenial.lab.papers import PAPERS, Paper
 from congenial.lab.results import SweepResult
 from congenial.lab.rows import BAR
+from congenial.lab.written import parts_of
 
 DOCS = Path(__file__).parents[2] / "docs"
 CELL = re.compile(r"(?<!\\)\|")  # a bar that ends a cell
@@ -44,7 +45,9 @@ def paper(request: pytest.FixtureRequest) -> Paper:
 
 def test_title_reference_and_assumptions(paper: Paper) -> None:
     page = page_of(paper)
-    assert page.startswith(f"# {paper.title}\n\n{paper.reference}. Made by congenial ")
+    assert page.startswith(f"# {paper.title}\n\n")
+    made = parts_of(page).get("about", page.partition("\n\n")[2])
+    assert made.startswith(f"{paper.reference}. Made by congenial ")
     assert "".join([f"- {assumption}\n" for assumption in paper.assumptions]) in page
     assert ("How it was done:" if paper.ours else "What we assumed:") in page
 
@@ -76,7 +79,10 @@ def verdict_row(claim: Claim, paper: Paper, exhibit: Exhibit | None) -> list[str
 
 
 def section(page: str, paper: Paper, exhibit: Exhibit | None) -> str:
-    """An exhibit's part of a page, or the part before the first one."""
+    """An exhibit's part of a page, or the part with the findings."""
+    made = parts_of(page)
+    if made:
+        return made["findings" if exhibit is None else exhibit.name]
     headings = [heading(item) for item in paper.exhibits]
     places = [page.index(f"\n{item}\n") for item in headings] + [len(page)]
     if exhibit is None:

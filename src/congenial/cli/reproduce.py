@@ -90,10 +90,9 @@ def command(
 def judge_claims(wanted: list[tuple[Target, Path]], quick: bool, jobs: int, json: bool, markdown: bool) -> None:
     """Print the claims, and what is missing to judge all of them."""
     from congenial.cli.output import print_json
-    from congenial.lab.reproduction import judge_target
-    from congenial.lab.store import Store
+    from congenial.lab.reproduction import judge_target, store_of
 
-    made = [judge_target(target, Store(folder, look=True), quick) for target, folder in wanted]
+    made = [judge_target(target, store_of(target, folder, quick, look=True), quick) for target, folder in wanted]
     if json:
         print_json([item.as_dict() for item in made])
         return
@@ -116,12 +115,11 @@ def work_left(target: Target, folder: Path, quick: bool, jobs: int) -> str:
     """How many runs are not there yet, and how long they will take; nothing if all are there."""
     from congenial.cli.output import compiled, duration
     from congenial.lab.estimate import missing_runs, seconds_of
-    from congenial.lab.reproduction import sweeps_of
-    from congenial.lab.store import Store
+    from congenial.lab.reproduction import store_of, sweeps_of
     from congenial.lab.workers import check_jobs, processors
 
     check_jobs(jobs)
-    store = Store(folder, look=True)
+    store = store_of(target, folder, quick, look=True)
     runs = missing_runs(sweeps_of(target, quick).values(), store)
     if not runs:
         return ""

@@ -12,7 +12,7 @@ from congenial.kernel.node import Node
 from congenial.lab.comparison import Comparison, run_comparison, scenarios_of
 from congenial.lab.extras import require
 from congenial.lab.folder import check_folder, write_folder, write_sweep
-from congenial.lab.reproduction import Reproduction, find_targets, run_target
+from congenial.lab.reproduction import Reproduction, find_targets, run_target, store_of
 from congenial.lab.results import SweepResult
 from congenial.lab.runner import Progress, Status, run_sweeps
 from congenial.lab.store import Store
@@ -139,7 +139,7 @@ def reproduce(
     if page is not None:
         check_folder_writable(page, "page")
     with workers(jobs, cluster) as pool:
-        store = Store(place)
+        store = Store() if place is None else store_of(targets[0], place, quick)
         made = run_target(targets[0], store, pool, quick, progress)
     if place is not None:
         made.write(place)

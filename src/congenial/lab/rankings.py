@@ -44,7 +44,7 @@ class Versus(Criterion):
             for point in result.runs:
                 ratio = result.versus(point, self.one, self.other, self.metric)
                 if ratio is not None and (not self.values or point[0] in self.values):
-                    found.append((_place(result, point), ratio))
+                    found.append((place(result, point), ratio))
         if not found:
             return Finding("not at these values", NOT_RUN)
         low, high = [pick(found, key=lambda entry: entry[1].value) for pick in (min, max)]
@@ -72,7 +72,7 @@ class Leads(Criterion):
                 looked_at += 1
                 best = leaders(result, point, self.metric, self.among)
                 if not set(best) & set(self.algorithms):
-                    others.append(f"{best[0]} at {_place(result, point)}")
+                    others.append(f"{best[0]} at {place(result, point)}")
         if not looked_at:
             return Finding("not at these values", NOT_RUN)
         text = f"{' or '.join(self.algorithms)}: best at {looked_at - len(others)} of {looked_at} points"
@@ -90,7 +90,7 @@ class Within(Criterion):
 
     def judge(self, results: Results) -> Finding:
         found = [
-            (results[figure].mean(point, name, self.metric).value, f"{name}, {_place(results[figure], point)}")
+            (results[figure].mean(point, name, self.metric).value, f"{name}, {place(results[figure], point)}")
             for figure in self.figures
             for point in results[figure].runs
             for name in self.algorithms
@@ -103,5 +103,5 @@ class Within(Criterion):
         return Finding(text, HOLDS if self.low <= low[0] and high[0] <= self.high else FAILS)
 
 
-def _place(result: SweepResult, point: Point) -> str:
+def place(result: SweepResult, point: Point) -> str:
     return f"{next(iter(result.sweep.vary))} {show_value(point[0])}"

@@ -19,6 +19,7 @@ from congenial.lab.runner import Progress, run_sweeps
 from congenial.lab.store import Store
 from congenial.lab.sweep import Sweep
 from congenial.lab.workers import Workers
+from congenial.lab.written import parts_of, with_parts
 from congenial.view.table import as_text
 
 
@@ -86,25 +87,34 @@ class Reproduction:
             (folder / "claims.json").write_text(json.dumps(self.as_dict(), indent=1) + "\n", encoding="utf-8")
 
     def write_page(self, folder: Path, docs: Path) -> Path:
-        """Write a page with all exhibits and claims into `docs`, with data and pictures from the run's `folder`."""
+        """Write a page with all exhibits and claims into `docs`, with data and pictures from the run's `folder`.
+
+        A page that is there and that people have written (`written.py`) keeps what they wrote.
+        """
         paper = self.target.paper
         pictures = docs / paper.name
         pictures.mkdir(parents=True, exist_ok=True)
         command = f"congenial reproduce {self.target.name}{' --quick' if self.quick else ''} --docs {docs.as_posix()}"
         stated = [item for item in self.claims if item.claim in paper.claims]
-        parts = [
-            f"# {paper.title}",
+        about = [
             f"{paper.reference}. Made by congenial {__version__} (code {fingerprint()}) with",
             f"    {command}",
             "How it was done:" if paper.ours else "What we assumed:",
             "\n".join([f"- {assumption}" for assumption in paper.assumptions]),
-            f"## {'Findings' if paper.ours else 'Claims'}: {Tally(self.claims)}",
-            *([paper.verdicts(stated)] if stated else []),
         ]
+        verdicts = [f"## {'Findings' if paper.ours else 'Claims'}: {Tally(self.claims)}"]
+        verdicts += [paper.verdicts(stated)] if stated else []
+        parts = {"about": "\n\n".join(about), "findings": "\n\n".join(verdicts)}
         for exhibit in self.target.exhibits:
-            parts += exhibit.page(self.evidence(exhibit), folder / exhibit.name, pictures)
+            parts[exhibit.name] = "\n\n".join(exhibit.page(self.evidence(exhibit), folder / exhibit.name, pictures))
         page = docs / f"{paper.name}.md"
-        page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+        old = page.read_text(encoding="utf-8") if page.exists() else ""
+        text = "\n\n".join([f"# {paper.title}", *parts.values()]) + "\n"
+        if parts_of(old):
+            if not self.target.whole:  # the findings on the page rest on all exhibits
+                del parts["about"], parts["findings"]
+            text = with_parts(old, parts, str(page))
+        page.write_text(text, encoding="utf-8")
         return page
 
 
@@ -133,6 +143,12 @@ def judge_target(target: Target, store: Store, quick: bool = False) -> Reproduct
     results = {name: SweepResult.of(sweep, store) for name, sweep in sweeps_of(target, quick).items()}
     whole = {name: result for name, result in results.items() if len(result.runs) == len(result.sweep.points())}
     return Reproduction(target, quick, whole, [claim.judge(whole) for claim in target.paper.all_claims()])
+
+
+def store_of(target: Target, folder: Path, quick: bool, look: bool = False) -> Store:
+    """The runs in the paper's folder. Those of papers that run the same are read in the folders beside it."""
+    beside = [folder.parent / f"{name}{'-quick' if quick else ''}" for name in target.paper.shares]
+    return Store(folder, look, beside)
 
 
 def sweeps_of(target: Target, quick: bool) -> dict[str, Sweep]:

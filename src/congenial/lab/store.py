@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from congenial.kernel.errors import ConfigError, CongenialError
@@ -12,11 +13,17 @@ FILE = "replications.ndjson"
 
 
 class Store:
-    """The records of a folder; without a folder, in memory only. To `look` is to change nothing there."""
+    """The records of a folder; without a folder, in memory only. To `look` is to change nothing there. Records in the
+    folders `beside` it are known, too, and stay where they are."""
 
-    def __init__(self, folder: Path | None = None, look: bool = False) -> None:
+    def __init__(self, folder: Path | None = None, look: bool = False, beside: Sequence[Path] = ()) -> None:
         self.path = folder / FILE if folder is not None else None
         self.records: dict[str, Record] = {}
+        for other in beside:
+            try:
+                self._read(other / FILE, look=True)
+            except OSError as error:
+                raise ConfigError(f"cannot read {other}: {error.strerror}") from error
         if self.path is not None:
             if not look:
                 check_folder_writable(self.path.parent, "results")

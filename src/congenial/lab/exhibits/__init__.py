@@ -5,6 +5,19 @@ from congenial.lab.exhibits.contest import Contest
 from congenial.lab.exhibits.costs import CostRow, CostTable
 from congenial.lab.exhibits.exhibit import Evidence, Exhibit
 from congenial.lab.exhibits.figure import Figure
+from congenial.lab.exhibits.frontier import Frontier
+from congenial.lab.exhibits.schemes import Schemes
 from congenial.lab.exhibits.steps import StepTable
 
-__all__ = ["Chart", "Contest", "CostRow", "CostTable", "Evidence", "Exhibit", "Figure", "StepTable"]
+__all__ = [
+    "Chart",
+    "Contest",
+    "CostRow",
+    "CostTable",
+    "Evidence",
+    "Exhibit",
+    "Figure",
+    "Frontier",
+    "Schemes",
+    "StepTable",
+]

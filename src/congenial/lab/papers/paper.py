@@ -12,7 +12,7 @@ from congenial.lab.exhibits import Exhibit
 @dataclass(frozen=True)
 class Paper:
     """`assumptions` say what the paper leaves open, and what we chose. With `ours` it is no paper but an experiment of
-    our own, and its claims are our findings."""
+    our own, and its claims are our findings. `shares` names papers that make some of the same runs."""
 
     name: str
     title: str
@@ -21,6 +21,7 @@ class Paper:
     claims: tuple[Claim, ...]
     assumptions: tuple[str, ...]
     ours: bool = False
+    shares: tuple[str, ...] = ()
 
     def all_claims(self) -> tuple[Claim, ...]:
         """The claims it makes in words, and those of its exhibits."""

@@ -1,0 +1,150 @@
+"""Our own group algorithm beside all published ones: does it end the trade between messages and waiting?
+
+The loads, runs and seeds are those of the comparison, and two larger systems. So what the comparison has measured
+already is not run again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from congenial.lab.claims import Claim, Criterion
+from congenial.lab.dominance import Below, Undominated
+from congenial.lab.exhibits import Figure, Frontier, Schemes
+from congenial.lab.exhibits.schemes import named
+from congenial.lab.papers.comparison import (
+    BUT_GROUPS,
+    CONTESTS,
+    FEWER,
+    INTEGERS,
+    LONGEST,
+    MESSAGES,
+    MUTEXES,
+    THROUGHPUT,
+    USUAL,
+    WAITING,
+)
+from congenial.lab.papers.comparison import FAMILIES as COMPARED
+from congenial.lab.papers.paper import Paper
+from congenial.lab.rankings import Leads, Versus, Within
+from congenial.lab.replication import Value
+from congenial.lab.sweep import Sweep
+from congenial.systems.catalogue import find_algorithm
+
+OURS = "home-gme"
+RIVAL = "token-gme"
+MOST = "4 + log2(n)"  # messages per entry
+TIMES = 1.15  # the rival's waiting time
+
+VARIANTS = {
+    "tokens": ("token-gme-types", "token-gme-bounded", "drs-gme-faults", "drs-gme-extended"),
+    "surrogate quorums": ("surrogate-a", "surrogate-b", "surrogate-types", "surrogate-information"),
+}
+"""What the comparison leaves out."""
+
+PUBLISHED = {family: (*names, *VARIANTS.get(family, ())) for family, names in COMPARED.items()}
+LARGE = (RIVAL, "token-gme-fifo", "drs-gme", "maekawa-s", "surrogate-a", "naimi-trehel")
+"""What is run with hundreds of processes, too: those that take seconds."""
+
+GROUP_ALGORITHMS = tuple([name for family, names in PUBLISHED.items() if family not in MUTEXES for name in names])
+
+JUDGED = (MESSAGES, INTEGERS, WAITING, THROUGHPUT)
+METRICS = (MESSAGES, INTEGERS, WAITING, LONGEST, THROUGHPUT)
+SELECTION = "selection"
+KNOWN_SCHEMES = ("priority", "fifo")
+PANELS: tuple[tuple[str, Value], ...] = (
+    ("nodes", 25), ("nodes", 100), ("large", 500),
+    ("groups", 2), ("groups", 100), ("skew", "10/90"),
+    ("think", 0.0), ("think", 4000.0), ("hold", 0.0),
+    ("hold", 500.0), ("delay", 0.0), ("delay", 200.0),
+)  # fmt: skip
+
+
+def found(text: str, criterion: Criterion) -> Claim:
+    return Claim(text, ", ".join(criterion.figures), "", criterion)
+
+
+def loads(ours: str) -> Frontier:
+    """An algorithm beside all published ones at every point."""
+    families = {"ours": (ours,), **PUBLISHED}
+    everyone = tuple([name for names in families.values() for name in names])
+    parts: list[Figure] = [
+        replace(
+            contest, sweep=replace(contest.sweep, algorithms=everyone, metrics=METRICS, name=f"frontier/{contest.name}")
+        )
+        for contest in CONTESTS
+    ]
+    large = Sweep(
+        algorithms=(ours, *LARGE),
+        vary={"nodes": (200, 500)},
+        fixed={**{key: value for key, value in USUAL.items() if key != "nodes"}, **FEWER},
+        metrics=METRICS,
+        least=4,
+        most=4,
+        name="frontier/large",
+    )
+    parts.append(replace(CONTESTS[0], name="large", title="Hundreds of processes", sweep=large, coarse=(200,)))
+    return Frontier(
+        "loads", "Messages against waiting", tuple(parts), ours, RIVAL, JUDGED, (MESSAGES, WAITING), MOST, TIMES,
+        PANELS, (("nodes", 25), ("nodes", 100), ("large", 500)), families, MUTEXES,
+    )  # fmt: skip
+
+
+def schemes(ours: str) -> Schemes:
+    """Every way in which an algorithm can select the next group."""
+    (option,) = [option for option in find_algorithm(ours).spec.options if option.name == SELECTION]
+    algorithms = tuple([named(ours, SELECTION, choice) for choice in option.choices])
+    parts = []
+    for contest in CONTESTS:
+        sweep = replace(contest.sweep, algorithms=algorithms, metrics=(WAITING, LONGEST, MESSAGES), least=10, most=10,
+                        name=f"frontier/selection, {contest.name}")  # fmt: skip
+        parts.append(replace(contest, name=f"selection, {contest.name}", sweep=sweep))
+    return Schemes(
+        "selection", "Which group is next", tuple(parts), ours, SELECTION, option.choices, KNOWN_SCHEMES,
+        (WAITING, LONGEST),
+    )  # fmt: skip
+
+
+def findings(ours: str) -> tuple[Claim, ...]:
+    everywhere = (*[contest.name for contest in CONTESTS], "large")
+    return (
+        found(f"At every point it sends at most {MOST} messages per entry.", Below(everywhere, MESSAGES, ours, MOST)),
+        found(f"At every point it waits at most {TIMES:g} times as long as TokenGME, where TokenGME waits at all.",
+              Versus(everywhere, WAITING, ours, RIVAL, 0.0, TIMES)),
+        found("With one group, where TokenGME never waits, it hardly waits.",
+              Within(("groups",), WAITING, (ours,), 0.0, 1.0, (1,))),
+        found("With one group, where TokenGME sends no messages, it hardly sends any.",
+              Within(("groups",), MESSAGES, (ours,), 0.0, 0.1, (1,))),
+        found("No published algorithm of the catalogue is better in messages, integers, waiting and throughput at"
+              " once.",
+              Undominated(everywhere, "messages, integers, waiting and throughput", ours, JUDGED)),
+        found("It sends fewer messages than any other group algorithm, under every load.",
+              Leads(BUT_GROUPS, MESSAGES, (ours,), (ours, *GROUP_ALGORITHMS))),
+        found("That is so for any number of groups but one, too.",
+              Leads(("groups",), MESSAGES, (ours,), (ours, *GROUP_ALGORITHMS), (2, 5, 10, 25, 100))),
+    )  # fmt: skip
+
+
+def frontier(ours: str) -> Paper:
+    """The whole experiment, about a group algorithm with an option `selection`."""
+    return Paper(
+        name="frontier",
+        title="HomeGME: few messages and short waits",
+        reference="Our own algorithm and our own experiment",
+        exhibits=(loads(ours), schemes(ours)),
+        claims=findings(ours),
+        assumptions=(
+            "The loads, the requests and the seeds are those of [the comparison](comparison.md): all its points, and"
+            " 200 and 500 processes with 20 requests each. Parameters that a load does not name: 25 processes, 10"
+            " groups, mean times of 50 between requests (exponential), 20 inside (uniform) and 10 on the way"
+            " (exponential). Four runs for each point.",
+            f"{len(GROUP_ALGORITHMS)} published group algorithms of the catalogue run: those of the comparison, and the"
+            " intermediate stages, bounded variants and variants for other problems that it leaves out. Three plain"
+            f" locks are yardsticks. With 200 and 500 processes only {len(LARGE)} of them run, which take seconds.",
+            "An algorithm is better than another one in several measures at once if its mean is better in each of them,"
+            " by however little. Ratios are means over runs with equal requests.",
+            "A finding is true if the measured value lies in its range.",
+        ),
+        ours=True,
+        shares=("comparison",),
+    )

@@ -1,0 +1,93 @@
+"""Pages that people write keep their words when the laboratory makes its parts again; runs of other papers are used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from congenial.cli import main
+from congenial.kernel.errors import ConfigError
+from congenial.lab import papers
+from congenial.lab.claims import Claim
+from congenial.lab.criteria import At
+from congenial.lab.exhibits import Figure
+from congenial.lab.papers.paper import Paper
+from congenial.lab.sweep import Sweep
+from congenial.lab.written import marked, parts_of, with_parts
+
+PAGE = f"# Mine\n\nWords.\n\n{marked('a', 'old')}\n\nMore words.\n\n{marked('b', '')}\n\nThe end.\n"
+
+
+def test_parts_are_replaced_and_words_are_kept() -> None:
+    assert parts_of(PAGE) == {"a": "old", "b": ""}
+    page = with_parts(PAGE, {"a": "| new |\n\\1 is no group", "b": "## B"}, "page.md")
+    assert parts_of(page) == {"a": "| new |\n\\1 is no group", "b": "## B"}
+    for words in ("# Mine\n\nWords.\n\n<!--", "-->\n\nMore words.\n\n<!--", "-->\n\nThe end.\n"):
+        assert words in page
+    assert with_parts(page, {"b": ""}, "page.md") == page.replace("## B", ""), "what is not made again stays"
+    assert parts_of("# A page that is made as a whole\n") == {}
+
+
+def test_a_part_without_a_place_is_an_error() -> None:
+    with pytest.raises(ConfigError, match=r"page.md has no place for the part 'c', which begins with <!-- made: c -->"):
+        with_parts(PAGE, {"a": "", "b": "", "c": ""}, "page.md")
+
+
+SWEEP = Sweep(("suzuki-kasami", "ricart-agrawala"), {"nodes": (3,)}, {"requests": 5}, least=2, most=2)
+
+
+def little(name: str, *, shares: tuple[str, ...] = ()) -> Paper:
+    exhibits = (Figure("1", "One", SWEEP, (3,), {}), Figure("2", "Two", SWEEP, (3,), {}))
+    claim = Claim("half the messages", "", "0.5", At(("1",), "messages_per_entry", 3, 0.0, 1.0))
+    return Paper(name, f"About {name}", "Ours", exhibits, (claim,), ("Quickly.",), ours=True, shares=shares)
+
+
+@pytest.fixture
+def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setitem(papers.PAPERS, "first", little("first"))
+    monkeypatch.setitem(papers.PAPERS, "second", little("second", shares=("first",)))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    return tmp_path
+
+
+def run(*words: str) -> int:
+    with pytest.raises(SystemExit) as end:
+        main([*words, "--jobs", "1"])
+    return int(end.value.code or 0)
+
+
+def test_a_written_page_is_made_again(place: Path) -> None:
+    page = place / "docs" / "first.md"
+    assert run("reproduce", "first", "--docs", "docs") == 0
+    assert parts_of(page.read_text()) == {}, "nobody has written it"
+    names = ("about", "findings", "1", "2")
+    page.write_text("# Mine\n\n" + "\n\nWords.\n\n".join([marked(name, "?") for name in names]) + "\n")
+    assert run("reproduce", "first/2", "--docs", "docs") == 0
+    made = parts_of(page.read_text())
+    assert (made["about"], made["findings"], made["1"]) == ("?", "?", "?"), "they rest on all figures"
+    assert made["2"].startswith("## Figure 2: Two\n")
+    assert run("reproduce", "first", "--docs", "docs") == 0
+    made = parts_of(page.read_text())
+    assert made["about"].startswith("Ours. Made by congenial ")
+    assert "    congenial reproduce first --docs docs\n" in made["about"]
+    assert "| half the messages | " in made["findings"]
+    assert page.read_text().count("Words.") == 3
+
+
+def test_runs_of_another_paper_are_not_run_again(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("reproduce", "second", "--claims") == 0
+    assert "second: 4 runs to do" in capsys.readouterr().out
+    assert run("reproduce", "first") == 0
+    capsys.readouterr()
+    assert run("reproduce", "second", "--claims") == 0
+    out = capsys.readouterr().out
+    assert "1 reproduced" in out
+    assert "runs to do" not in out
+    assert run("reproduce", "second") == 0
+    assert not (place / "runs" / "second" / "replications.ndjson").exists(), "they stay where they are"
+    assert (place / "runs" / "second" / "1" / "results.csv").exists()
+    capsys.readouterr()
+    assert run("reproduce", "second", "--claims", "--quick") == 0
+    assert "runs to do" in capsys.readouterr().out, "quick runs are others"
