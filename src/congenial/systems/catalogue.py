@@ -27,6 +27,7 @@ from congenial.algorithms.group.token_gme import TokenGME, TokenGMEFifo
 from congenial.algorithms.group.token_gme_bounded import TokenGMEBounded
 from congenial.algorithms.group.token_gme_types import TokenGMETypes
 from congenial.algorithms.group.toyomura import Toyomura
+from congenial.algorithms.group.tqgmx import TQGmx
 from congenial.algorithms.kmutex.kakugawa import Kakugawa
 from congenial.algorithms.kmutex.raymond_k import RaymondK
 from congenial.algorithms.kmutex.srimani_reddy import SrimaniReddy
@@ -101,6 +102,7 @@ ALGORITHMS: dict[str, type[Node]] = {
         TokenGMEFifo,
         TokenGMETypes,
         TokenGMEBounded,
+        TQGmx,
         MaekawaM,
         MaekawaS,
         Toyomura,
