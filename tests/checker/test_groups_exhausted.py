@@ -17,6 +17,7 @@ from congenial.checker.check import check
         ("token-gme-fifo", 2),
         ("token-gme-types", 2),
         ("token-gme-bounded", 2),
+        ("tqgmx", 2),
         ("surrogate-a", 2),
         ("surrogate-b", 2),
         ("surrogate", 2),
