@@ -28,6 +28,7 @@ from congenial.checker.check import check
         ("drs-gme", 2),
         ("drs-gme-faults", 1),
         ("drs-gme-extended", 1),
+        ("home-gme", 1),
     ],
 )
 def test_every_run_was_seen(name: str, requests: int) -> None:

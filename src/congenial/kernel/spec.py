@@ -13,7 +13,7 @@ from math import ceil, floor, log2, sqrt
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.problem import Problem
 
-LAW_VARIABLES = ("n", "k", "q", "q_min", "i", "i_min", "r", "r_min", "a", "b", "D", "E", "L", "m")
+LAW_VARIABLES = ("n", "k", "q", "q_min", "i", "i_min", "r", "r_min", "a", "b", "D", "E", "L", "m", "l")
 LAW_FUNCTIONS: dict[str, Callable[..., float]] = {
     "sqrt": sqrt,
     "log2": log2,
@@ -28,7 +28,7 @@ class Law:
     """The least and the most that a quantity can be: two formulas over n (processes), k (entries at once), q and q_min
     (largest and smallest quorum), i, i_min, r, r_min (largest and smallest inform and request set, without the process
     itself), a (largest acquired set, without the process itself), b (the most processes that ask one member), D
-    (diameter), E (edges), L (entries per round of bounded numbers), m (groups).
+    (diameter), E (edges), L (entries per round of bounded numbers), m (groups), l (leaders of a session).
 
     >>> Law("0", "2*(n-1)").most_for({"n": 5})
     8.0

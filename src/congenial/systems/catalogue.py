@@ -12,6 +12,7 @@ from typing import Any
 from congenial.algorithms.group.drs_gme import DrsGme
 from congenial.algorithms.group.drs_gme_extended import DrsGmeExtended
 from congenial.algorithms.group.drs_gme_faults import DrsGmeFaults
+from congenial.algorithms.group.home_gme import HomeGME
 from congenial.algorithms.group.maekawa_m import MaekawaM
 from congenial.algorithms.group.maekawa_s import MaekawaS
 from congenial.algorithms.group.ra1 import RA1
@@ -116,6 +117,7 @@ ALGORITHMS: dict[str, type[Node]] = {
         DrsGme,
         DrsGmeFaults,
         DrsGmeExtended,
+        HomeGME,
         # weak exclusion
         WME1,
         WME2,
