@@ -69,7 +69,7 @@ soak: $(VENV)/built  ## five nodes, 200 tasks, cut connections, for five minutes
 	$(BIN)/python tests/net/soak.py --seconds 300
 
 SECONDS ?= 300
-chaos: $(VENV)/built  ## five nodes that are killed, stopped, cut off and slowed down: make chaos SECONDS=600 SEED=7 ALGORITHM=ra2+epochs
+chaos: $(VENV)/built  ## five nodes that are killed, stopped, cut off and slowed down: make chaos SECONDS=600 SEED=7 ALGORITHM=home-gme+epochs
 	$(BIN)/python tests/net/chaos.py --seconds $(SECONDS) --seed $(or $(SEED),1) $(addprefix --algorithm ,$(ALGORITHM))
 
 JOBS ?= 1

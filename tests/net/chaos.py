@@ -1,7 +1,7 @@
 """Chaos: five nodes as processes, which are killed, stopped, cut off, slowed down and robbed of their memory, by a
 seeded schedule, while programs use their locks and a witness outside judges.
 
-    python tests/net/chaos.py --seconds 300 --seed 7 [--algorithm ra2+epochs]
+    python tests/net/chaos.py --seconds 300 --seed 7 [--algorithm home-gme+epochs]
 
 runs it for as long as asked; the test suite runs it for half a minute. Needs root and network namespaces for the
 cables; without them nodes are only killed and stopped.

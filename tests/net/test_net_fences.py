@@ -111,7 +111,7 @@ def test_fences_grow_from_one_cluster_to_the_next() -> None:
     run(story())
 
 
-@pytest.mark.parametrize("algorithm", ["token-gme", "ricart-agrawala", "token-gme+epochs"])
+@pytest.mark.parametrize("algorithm", ["token-gme", "ricart-agrawala", "token-gme+epochs", "home-gme+epochs"])
 def test_fences_grow_although_the_clock_was_set_back(
     algorithm: str, tmp_path: Path, set_clock: Callable[[float], None]
 ) -> None:

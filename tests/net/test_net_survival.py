@@ -18,6 +18,7 @@ from chaos import Machines, chaos
 from netlab import QUICK, answers, cabled_clusters, clusters, crash
 from town import town
 
+from congenial.net.config import DEFAULT_ALGORITHM
 from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld
 from congenial.net.locks import Cluster
 from congenial.net.roster import FENCE_BITS
@@ -396,8 +397,9 @@ def test_clocks_may_be_set_forward_and_back(monkeypatch: pytest.MonkeyPatch, tmp
 
 
 @pytest.mark.deep
-def test_chaos(tmp_path: Path) -> None:
-    tally = chaos(seconds=20, seed=5, folder=tmp_path)
+@pytest.mark.parametrize("algorithm", [DEFAULT_ALGORITHM, "home-gme+epochs"])
+def test_chaos(algorithm: str, tmp_path: Path) -> None:
+    tally = chaos(seconds=20, seed=5, folder=tmp_path, algorithm=algorithm)
     assert tally.violations == [], tally
     assert sum(tally.faults.values()) >= 5, tally
     assert tally.takeovers, tally

@@ -190,7 +190,7 @@ FAULTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("faults", FAULTS)
-@pytest.mark.parametrize("algorithm", ["token-gme", "suzuki-kasami", "maekawa", "raymond-tree", "lamport"])
+@pytest.mark.parametrize("algorithm", ["token-gme", "home-gme", "suzuki-kasami", "maekawa", "raymond-tree", "lamport"])
 def test_all_who_are_alive_are_served(algorithm: str, faults: str) -> None:
     for seed in range(3):
         result = simulate(
@@ -209,7 +209,7 @@ def test_fences_grow_from_entry_to_entry_where_nobody_is_superseded() -> None:
     assert fences[-1] >> EPOCH_BITS >= 2
 
 
-@pytest.mark.parametrize("algorithm", ["raymond-tree", "token-gme"])
+@pytest.mark.parametrize("algorithm", ["raymond-tree", "token-gme", "home-gme"])
 @pytest.mark.parametrize("faults", [{"crashes": 1}, {"suspicions": 1}, {"crashes": 1, "recovery": False}])
 def test_small_systems_are_explored(algorithm: str, faults: dict[str, Any]) -> None:
     result = check(f"{algorithm}+epochs", nodes=3, requests=1, timers="quiet", limit=8_000, **faults)
