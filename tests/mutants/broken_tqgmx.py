@@ -88,3 +88,13 @@ class ReturnedTwice(TQGmx):
         if self.issuer != NOBODY:
             out.send(self.issuer, Return())
         super().release(out)
+
+
+@killed("bound", nodes=4, requests=1, wants="0;1;2;3", options={"quorums": "singleton"})
+class PassedOnAgain(TQGmx):
+    """A member passes on to every new holder what it has passed on before."""
+
+    def _on_acquired(self, src: int, out: Out) -> None:
+        kept = self.kept
+        super()._on_acquired(src, out)
+        self.kept = kept

@@ -51,7 +51,7 @@ SPEC = Spec(
     fifo=True,
     fences=True,
     messages=Law("0", "5*q+1"),
-    size="4n+2",
+    size="4n+1",
     waiting=Law("0", "5"),
     sync_delay=Law("1", "2"),
     concurrency="n",
@@ -100,8 +100,7 @@ class Left(Message):
 class Main(Message):
     """The token that allows to enter and to issue subtokens."""
 
-    session: int
-    group: int
+    session: int  # the latest
     served: tuple[int, ...]
     queue: tuple[Asked, ...] = field(metadata={"type": tuple[Asked, ...]})
 
@@ -225,28 +224,12 @@ class TQGmx(QueuedLoopback):
         return self.me in [asked[0] for asked in self.queue if asked[2] == self.queue[0][2]]
 
     def _begin_session(self, out: Out) -> None:
+        if not self._is_mine_next():
+            out.send(self.queue[0][0], Main(self.session, tuple(self.served), tuple(self.queue)))
+            self._forget_token()
+            return
         self.session += 1
         self.group = self.queue[0][2]
-        if self._is_mine_next():
-            self._lead(out)
-        else:
-            out.send(self.queue[0][0], Main(self.session, self.group, tuple(self.served), tuple(self.queue)))
-            self.holding = False
-            self.session = 0
-            self.group = NO_GROUP
-            self.served = []
-            self.queue = []
-
-    def _on_main(self, token: Main, out: Out) -> None:
-        self.holding = True
-        self.session = token.session
-        self.group = token.group
-        self.served = list(token.served)
-        self.queue = list(token.queue)
-        self._lead(out)
-
-    def _lead(self, out: Out) -> None:
-        """Begin the session of the main token, which I hold."""
         admitted = [asked for asked in self.queue if asked[2] == self.group]
         self.queue = [asked for asked in self.queue if asked[2] != self.group]
         for asked in admitted:
@@ -255,6 +238,20 @@ class TQGmx(QueuedLoopback):
             self.announced = True
             self._tell_quorum(Acquired(), out)
         self._proceed(out)
+
+    def _on_main(self, token: Main, out: Out) -> None:
+        self.holding = True
+        self.session = token.session
+        self.served = list(token.served)
+        self.queue = list(token.queue)
+        self._begin_session(out)
+
+    def _forget_token(self) -> None:
+        self.holding = False
+        self.session = 0
+        self.group = NO_GROUP
+        self.served = []
+        self.queue = []
 
     # -- messages --------------------------------------------------------------------------------------
 
