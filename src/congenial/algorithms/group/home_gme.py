@@ -13,8 +13,8 @@ with few members; later, and its tokens arrive when they could have been in use.
 hurry: it then plans that much sooner, perhaps several sessions ahead. A session is also closed when all its first
 members have left: otherwise latecomers could keep it open, and others waiting, for ever.
 
-A process that comes back to the same session again and again, while nobody waits for another, may keep its token: it
-then enters without a message until a NEXT recalls the token. A process that does not ask receives no message and keeps
+A process that joins the running session while nobody waits for another may keep its token: it then enters without a
+message until a NEXT recalls the token. A process that does not ask receives no message and keeps
 no state, unless it is the home. No message has a place for every process; the longest is a leader's token, which names
 the members of its session.
 

@@ -20,8 +20,6 @@ HOME: Final = 0
 NO_GROUP: Final = -1
 UNTIL_OVER: Final = -1  # `Token.awaited` of a token that only `Over` makes safe
 
-TRIALS: Final = 2  # tokens of one session that a process gives back before it may keep one
-
 # The home's haste, in parts of HASTE: see `_is_time`.
 HASTE: Final = 200
 LATE: Final = 40  # what a token that arrived late adds; one that did not takes 1 away
@@ -75,7 +73,6 @@ class Session(Part):
         self.tokens: dict[int, int] = {}  # that have not been given back: serial -> holder
         self.first = 0  # the last serial of its first members
         self.leaders: tuple[int, ...] = ()
-        self.entries: dict[int, int] = {}  # tokens that each process has had
         self.kept = False  # has some holder been told to keep its token?
 
 
@@ -124,7 +121,7 @@ class Plan(Part):
 
     def _admit(self, process: int, session: Session) -> None:
         if not session.waits:
-            keep = session.entries.get(process, 0) >= TRIALS and not self.queue
+            keep = not self.queue
             session.kept = session.kept or keep
             self._issue(process, session, 0, keep, ())
         else:
@@ -135,7 +132,6 @@ class Plan(Part):
     def _issue(self, process: int, session: Session, awaited: int, keep: bool, fellows: tuple[int, ...]) -> None:
         self.serial += 1
         session.tokens[self.serial] = process
-        session.entries[process] = session.entries.get(process, 0) + 1
         self.mail.append((process, Token(session.number, self.serial, session.group, awaited, keep, fellows)))
 
     # -- the next session ------------------------------------------------------------------------------
