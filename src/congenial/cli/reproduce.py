@@ -23,6 +23,7 @@ congenial reproduce token-gme --claims
 congenial reproduce survey/table2 survey/scaling
 congenial reproduce surrogate/5a surrogate/5c
 congenial reproduce comparison --docs docs
+congenial reproduce frontier --quick
 congenial reproduce wme/table1
 congenial reproduce all --docs docs/reproductions
 """

@@ -93,14 +93,15 @@ class Undominated(Criterion):
     def judge(self, results: Results) -> Finding:
         points = distinct(results, self.figures)
         worse: list[str] = []
-        rivals: set[str] = set()
+        rivals: list[int] = []
         for result, point in points:
-            rivals |= {name for name in result.sweep.algorithms if name != self.algorithm}
+            rivals.append(len(result.sweep.algorithms) - 1)
             better = dominators(result, point, self.algorithm, self.metrics)
             worse += [f"{name} at {place(result, point)}" for name in better]
         if worse:
             return Finding(f"better than {self.algorithm}: {'; '.join(worse)}", FAILS)
-        return Finding(f"none of {len(rivals)} is better than {self.algorithm} at any of {len(points)} points", HOLDS)
+        count = f"{max(rivals)}" if min(rivals) == max(rivals) else f"{min(rivals)} to {max(rivals)}"
+        return Finding(f"none of {count} is better than {self.algorithm} at any of {len(points)} points", HOLDS)
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,26 @@ class Typical(Criterion):
         usual = geometric(found)
         text = f"{self.one} / {self.other}: {usual:.3g} times on average ({min(found):.3g} to {max(found):.3g})"
         return Finding(text, HOLDS if self.low <= usual <= self.high else FAILS, usual)
+
+
+@dataclass(frozen=True)
+class NoneBetter(Criterion):
+    """None of `algorithms` is better than `other` in all of `metrics`, averaged geometrically over all points. Less
+    must be better in all of them. What they are together is `metric`, in words."""
+
+    algorithms: tuple[str, ...]
+    other: str
+    metrics: tuple[str, ...]
+
+    def judge(self, results: Results) -> Finding:
+        better = []
+        for name in self.algorithms:
+            usual = [geometric(ratios(results, self.figures, name, self.other, metric)) for metric in self.metrics]
+            if max(usual) < 1:
+                better.append(f"{name}: {' and '.join([f'{ratio:.3g}' for ratio in usual])} times")
+        if better:
+            return Finding(f"better than {self.other}: {'; '.join(better)}", FAILS)
+        return Finding(f"none of {len(self.algorithms)} is better than {self.other} in all", HOLDS)
 
 
 def ratios(results: Results, figures: Sequence[str], one: str, other: str, metric: str) -> list[float]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from congenial.lab.contest_plots import COLOURS, NAME_SIZE, Families
 from congenial.lab.dominance import front
-from congenial.lab.plots import MARKERS, saved
+from congenial.lab.plots import saved
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 OURS = "#000000"
 COLUMNS = 3
+MOST_LABELS = 6  # on an axis
+OTHERS = "osD^vPXp"  # the star is ours
 NEAR = 1.8  # times as much: of two marks of one family that are closer, only one is named
 
 
@@ -67,7 +69,7 @@ def looks_of(families: Families, yardsticks: Sequence[str], ours: str) -> dict[s
         alone = ours in names
         colour = OURS if alone else COLOURS[-1] if family in yardsticks else next(bright)
         for number, name in enumerate(names):
-            made[name] = Look(colour, "*" if name == ours else MARKERS[number % len(MARKERS)], 11 if alone else 5)
+            made[name] = Look(colour, "*" if name == ours else OTHERS[number % len(OTHERS)], 11 if alone else 5)
     return made
 
 
@@ -151,15 +153,16 @@ def _numbers(axes: Axes) -> None:
 
 
 def round_values(low: float, high: float) -> list[float]:
-    """Values to label between two limits: 1, 2 and 5 times powers of ten; more of them if these are few.
+    """Values to label between two limits: 1, 2 and 5 times powers of ten, or more or fewer of them.
 
-    >>> round_values(3.0, 60.0), round_values(130.0, 480.0)
-    ([5.0, 10.0, 20.0, 50.0], [150.0, 200.0, 300.0])
+    >>> round_values(3.0, 60.0), round_values(130.0, 480.0), round_values(8.0, 20_000.0)
+    ([5.0, 10.0, 20.0, 50.0], [150.0, 200.0, 300.0], [10.0, 100.0, 1000.0, 10000.0])
     """
     powers = [10.0**power for power in range(floor(log10(low)), floor(log10(high)) + 1)]
-    for factors in ((1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)):
+    values: list[float] = []
+    for factors in ((1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 2.0, 5.0), (1.0,)):
         values = [factor * power for power in powers for factor in factors if low <= factor * power <= high]
-        if len(values) > 2:
+        if len(values) <= MOST_LABELS:
             break
     return values
 

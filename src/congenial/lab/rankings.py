@@ -99,7 +99,7 @@ class Within(Criterion):
         if not found:
             return Finding("not at these values", NOT_RUN)
         low, high = min(found), max(found)
-        text = f"{low[0]:.3g} ({low[1]}) to {high[0]:.3g} ({high[1]})"
+        text = f"{low[0]:.3g} ({low[1]})" + (f" to {high[0]:.3g} ({high[1]})" if len(found) > 1 else "")
         return Finding(text, HOLDS if self.low <= low[0] and high[0] <= self.high else FAILS)
 
 

@@ -98,7 +98,7 @@ class Frontier(Exhibit):
                     row["at most"] = f"{self.limit(result, point):.3g}"
             for metric in (second, "waiting_time_p99", "throughput"):
                 ratio = result.versus(point, self.ours, self.rival, metric)
-                row[f"{METRICS[metric]}, ratio"] = "-" if ratio is None else f"{ratio.value:.3g}"
+                row[f"{METRICS[metric]}, ratio"] = "-" if ratio is None else f"{ratio.value:.3f} ± {ratio.half:.2g}"
             others = [name for name in result.sweep.algorithms if name != self.ours]
             worse = [name for name in others if dominates(result, point, self.ours, name, self.metrics)]
             row["better"] = ", ".join(dominators(result, point, self.ours, self.metrics)) or "none"
