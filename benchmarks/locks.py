@@ -1,7 +1,7 @@
 """Congenial's locks compared with those of Redis, etcd and ZooKeeper, and with one hop of the network itself.
 
     python benchmarks/locks.py [--seconds 2] [--only congenial,redis] [--install]
-    python benchmarks/locks.py --algorithm token-gme --algorithm drs-gme [--members 3,8,25]
+    python benchmarks/locks.py --algorithm token-gme --algorithm home-gme [--members 3,8,25]
 
 The second form compares algorithms behind Congenial's own locks; `lock_algorithms.py` says how. This is the first one.
 
