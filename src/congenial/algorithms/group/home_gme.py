@@ -30,7 +30,7 @@ closed at the latest when its first members have left. Each selection scheme ser
 Costs. A token costs one ASK, the TOKEN, one NEXT, one REPORT to the home and at most l to the leaders, one OVER from
 the home and at most l from leaders, which have to be told of a latecomer by l messages JOINED: in all at most 5 + 3l,
 and without latecomers at most 5 + 2l. A kept token's further entries cost nothing. With nobody else there an entry
-takes two hops, and none at the home.
+takes two hops, three if a kept token must be recalled first, and none at the home.
 
 Our own, 2026. What is new in it and what is not: docs/frontier.md. The fence is the session's number. A request may
 name several groups; any one of them will do.
@@ -73,7 +73,7 @@ SPEC = Spec(
     fences=True,
     messages=Law("0", "5+3*l"),
     size="n+3",
-    waiting=Law("0", "2"),
+    waiting=Law("0", "3"),
     sync_delay=Law("1", "2"),
     concurrency="n",
     options=(
