@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -178,56 +179,25 @@ def test_a_process_that_never_asks_receives_nothing_and_keeps_no_state() -> None
     assert freeze(run.nodes[5]) == untouched
 
 
-class StaysOpen(Plan):
-    """Without the rule that closes a session when its first members have left."""
-
-    def _is_time(self, size: int) -> bool:
-        last = self.sessions[-1]
-        outstanding = sum([len(session.tokens) for session in self.sessions])
-        return not last.tokens or (len(self.sessions) == 1 and last.kept) or outstanding <= size
-
-
-class Watched(HomeGME):
-    """Says when a session goes on without any of its first members although somebody waits for another."""
-
-    def _handle(self, src: int, msg: Message, out: Any) -> None:
-        super()._handle(src, msg, out)
-        if self.plan is not None:
-            last = self.plan.sessions[-1]
-            alone = len(self.plan.sessions) == 1 and last.tokens and min(last.tokens) > last.first
-            assert not (alone and self.plan.queue), "a session without its first members goes on"
-
-
-class WatchedOpen(Watched):
-    def __init__(self, me: int, n: int, selection: str = "priority", leaders: int = 3) -> None:
-        super().__init__(me, n, selection, leaders)
-        if me == HOME:
-            self.plan = StaysOpen(selection, leaders)
-
-
-class Open(HomeGME):
-    def __init__(self, me: int, n: int, selection: str = "priority", leaders: int = 3) -> None:
-        super().__init__(me, n, selection, leaders)
-        if me == HOME:
-            self.plan = StaysOpen(selection, leaders)
+OPEN = Path(__file__).parents[2] / "docs" / "counterexamples" / "home_gme_open.py"
 
 
 def test_the_checker_sees_the_flaw_without_the_rule_and_the_cure_with_it() -> None:
-    flaw = fuzz(WatchedOpen, nodes=5, requests=4, groups=2, runs=400)
+    flaw = fuzz(f"{OPEN}:WatchedOpen", nodes=5, requests=4, groups=2, runs=400)
     assert "a session without its first members goes on" in flaw.verdict()
-    assert fuzz(Watched, nodes=5, requests=4, groups=2, runs=400).ok
+    assert fuzz(f"{OPEN}:Watched", nodes=5, requests=4, groups=2, runs=400).ok
 
 
 def test_latecomers_could_keep_a_session_open_for_ever() -> None:
     """One of twenty requests is for the other group: how long does the unluckiest of them wait?"""
-    longest = {}
-    for algorithm in (Open, HomeGME):
+    longest = []
+    for algorithm in (f"{OPEN}:StaysOpen", "home-gme"):
         result = simulate(
             algorithm, nodes=10, groups=2, skew="50/95", think=5.0, hold=20.0, delay=1.0, requests=200, seed=1
         )
         assert result.ok
-        longest[algorithm] = result.waiting_time_max
-    assert longest[Open] > 2 * longest[HomeGME]
+        longest.append(result.waiting_time_max)
+    assert longest[0] > 2 * longest[1]
 
 
 # -- costs -------------------------------------------------------------------------------------------------
