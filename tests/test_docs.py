@@ -82,7 +82,7 @@ def test_the_tutorial_shows_the_example() -> None:
     assert f"```python\n{program}```" in (DOCS / "tutorial.md").read_text(encoding="utf-8")
 
 
-SHOWN = [*commands_of(DOCS / "transforms.md"), *commands_of(DOCS / "choosing.md")]
+SHOWN = [command for page in ("transforms.md", "choosing.md", "frontier.md") for command in commands_of(DOCS / page)]
 
 
 @pytest.mark.parametrize("command", SHOWN, ids=lambda command: command.text)
