@@ -104,13 +104,14 @@ class BlockingHeld:
             raise self._held._not_held()
 
     def _settle(self) -> None:
-        """Find out by the clock whether the lock is lost; the cluster's thread decides."""
+        """Find out by the clock whether the lock is lost. The cluster's thread may not get to it before the lease is
+        renewed; that does not matter any more."""
         held = self._held
         if held._door.has_run_out(held):
             if threading.current_thread() is self._cluster._thread:  # in a callback
-                held._settle()
+                held._door.expire(held)
             else:
-                self._cluster._call(held._settle)
+                self._cluster._call(lambda: held._door.expire(held))
 
     def on_lost(self, callback: Callable[[], object]) -> None:
         """Call `callback` when the lock is lost, in the cluster's thread: it should be quick."""
@@ -129,6 +130,7 @@ class BlockingHeld:
 
     def _finish(self, error: BaseException | None) -> None:
         """Release the lock; raise `LockLost` if it is lost and no other error is on its way."""
+        self._settle()
         if self._held in self._held._door.inside:
             self._cluster._call(self._held._finish)
         if self._held._why and error is None:

@@ -189,12 +189,17 @@ class Entrance(ABC):
     def settle(self, held: Held) -> None:
         """If the lease is over, `held` is lost now: the task that asks must get the same answer from then on."""
         if held in self.inside and self.lease.over():
-            self.release(held)
-            held._lose(RAN_OUT)
+            self.expire(held)
 
     def has_run_out(self, held: Held) -> bool:
         """Whether `settle` would change anything; for other threads."""
         return held in self.inside and self.lease.has_run_out()
+
+    def expire(self, held: Held) -> None:
+        """The lease was over, as another thread has seen. It may have been renewed since, but what was seen counts."""
+        if held in self.inside:
+            self.release(held)
+            held._lose(RAN_OUT)
 
     def lapse(self) -> None:
         """The lease is over: tell the holders."""

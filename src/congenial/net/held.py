@@ -129,6 +129,8 @@ class Keeper(Protocol):
 
     def has_run_out(self, held: Held) -> bool: ...
 
+    def expire(self, held: Held) -> None: ...
+
 
 class Held(Losable):
     """A lock held by a task: its `name`, its `group` (None for an exclusive lock) and its `fence`.
