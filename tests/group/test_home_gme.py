@@ -179,7 +179,7 @@ def test_a_process_that_never_asks_receives_nothing_and_keeps_no_state() -> None
     assert freeze(run.nodes[5]) == untouched
 
 
-OPEN = Path(__file__).parents[2] / "docs" / "counterexamples" / "home_gme_open.py"
+OPEN = Path(__file__).parents[2] / "docs" / "frontier" / "home_gme_open.py"
 
 
 def test_the_checker_sees_the_flaw_without_the_rule_and_the_cure_with_it() -> None:

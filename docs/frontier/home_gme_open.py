@@ -1,7 +1,7 @@
 """HomeGME without the rule that closes a session when its first members have left: latecomers keep it open.
 
-congenial fuzz docs/counterexamples/home_gme_open.py:WatchedOpen --nodes 5 --requests 4 --groups 2
-congenial fuzz docs/counterexamples/home_gme_open.py:Watched --nodes 5 --requests 4 --groups 2
+congenial fuzz docs/frontier/home_gme_open.py:WatchedOpen --nodes 5 --requests 4 --groups 2
+congenial fuzz docs/frontier/home_gme_open.py:Watched --nodes 5 --requests 4 --groups 2
 """
 
 from __future__ import annotations
