@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
+import pytest
+
+from congenial.cli import main
+from congenial.lab import papers
+from congenial.lab.papers import Paper
 from congenial.lab.parameters import METRICS
 from congenial.lab.replication import Record, Value
 from congenial.lab.results import SweepResult
@@ -47,3 +53,13 @@ def recorded(sweep: Sweep, values: Mapping[str, list[float]]) -> Store:
                 work = sweep.replication(algorithm, point, number)
                 store.add(Record(work, dict.fromkeys(METRICS, value), 1, 1, 0.0, ""))
     return store
+
+
+def page_of(paper: Paper, monkeypatch: pytest.MonkeyPatch, folder: Path) -> str:
+    """Reproduce a paper that is not in the catalogue, in a folder, and read the page that is made there."""
+    monkeypatch.setitem(papers.PAPERS, paper.name, paper)
+    monkeypatch.chdir(folder)
+    with pytest.raises(SystemExit) as end:
+        main(["reproduce", paper.name, "--jobs", "1", "--docs", "docs"])
+    assert not end.value.code
+    return (folder / "docs" / f"{paper.name}.md").read_text()

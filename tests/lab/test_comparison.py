@@ -8,10 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from standin import recorded
+from standin import page_of, recorded
 
-from congenial.cli import main
-from congenial.lab import papers
 from congenial.lab.claims import Claim
 from congenial.lab.contest_plots import APART, spread
 from congenial.lab.exhibits import Contest
@@ -127,12 +125,7 @@ def test_all_group_algorithms_take_part() -> None:
 def test_the_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = Claim("a token is cheaper", "", "", Versus(("nodes",), MESSAGES, "token-gme", "ra2", 0.0, 1.0))
     paper = Paper("little", "A little contest", "Ours", (LITTLE,), (found,), ("Quickly.",), ours=True)
-    monkeypatch.setitem(papers.PAPERS, "little", paper)
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as end:
-        main(["reproduce", "little", "--jobs", "1", "--docs", "docs"])
-    assert not end.value.code
-    page = (tmp_path / "docs" / "little.md").read_text()
+    page = page_of(paper, monkeypatch, tmp_path)
     assert "## Findings: 1 true" in page
     assert "| a token is cheaper | messages per entry: token-gme / ra2: " in page
     assert "All of them, with 3 processes:" in page

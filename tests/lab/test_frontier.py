@@ -7,10 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from standin import recorded
+from standin import page_of, recorded
 
-from congenial.cli import main
-from congenial.lab import papers
 from congenial.lab.claims import Claim
 from congenial.lab.dominance import (
     Below,
@@ -200,12 +198,7 @@ def test_the_table_of_all_points() -> None:
 def test_the_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = Claim("few messages", "", "", Below(("nodes",), MESSAGES, "naimi-trehel", "n"))
     paper = Paper("little", "A little frontier", "Ours", (LITTLE, SCHEMES), (found,), ("Quickly.",), ours=True)
-    monkeypatch.setitem(papers.PAPERS, "little", paper)
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as end:
-        main(["reproduce", "little", "--jobs", "1", "--docs", "docs"])
-    assert not end.value.code
-    page = (tmp_path / "docs" / "little.md").read_text()
+    page = page_of(paper, monkeypatch, tmp_path)
     assert "## Findings: 1 true" in page
     assert "All algorithms with 16 processes:" in page
     assert "| load | messages per entry | at most | waiting time | " in page

@@ -61,6 +61,11 @@ def distinct(results: Results, figures: Sequence[str]) -> list[tuple[SweepResult
     return found
 
 
+def limit_at(result: SweepResult, point: Point, most: str) -> float:
+    """What a formula in n, the number of processes, is at a point."""
+    return Law("0", most).most_for({"n": int(result.sweep.parameters(point)["nodes"])})
+
+
 @dataclass(frozen=True)
 class Below(Criterion):
     """The mean of `algorithm` is at most a formula in n, the number of processes, at every point."""
@@ -69,10 +74,9 @@ class Below(Criterion):
     most: str
 
     def judge(self, results: Results) -> Finding:
-        law = Law("0", self.most)
         found = []
         for result, point in distinct(results, self.figures):
-            limit = law.most_for({"n": int(result.sweep.parameters(point)["nodes"])})
+            limit = limit_at(result, point, self.most)
             measured = result.mean(point, self.algorithm, self.metric).value
             found.append((measured / limit, f"{measured:.3g} of {limit:.3g} ({place(result, point)})"))
         share, closest = max(found)

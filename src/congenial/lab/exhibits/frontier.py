@@ -6,28 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import copyfile
-from typing import TYPE_CHECKING
 
-from congenial.kernel.spec import Law
-from congenial.lab.claims import Tally, findings_markdown
-from congenial.lab.dominance import distinct, dominates, dominators
+from congenial.lab.dominance import distinct, dominates, dominators, limit_at
 from congenial.lab.exhibits.contest import standings
-from congenial.lab.exhibits.exhibit import Evidence, Exhibit
-from congenial.lab.exhibits.figure import Figure
+from congenial.lab.exhibits.exhibit import Evidence
+from congenial.lab.exhibits.overview import Overview
 from congenial.lab.frontier_plots import Panel, plot_frontier
 from congenial.lab.parameters import METRICS, PARAMETERS, show_value
 from congenial.lab.rankings import place
 from congenial.lab.replication import Value
 from congenial.lab.results import Results, SweepResult
-from congenial.lab.rows import Row, markdown, table, write_csv
-from congenial.lab.sweep import Point, Sweep
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from congenial.lab.rows import Row, markdown
+from congenial.lab.sweep import Point
 
 
 @dataclass(frozen=True)
-class Frontier(Exhibit):
+class Frontier(Overview):
     """The sweeps of `parts`, and the place of the algorithm `ours` among all others in them.
 
     `metrics` are what an algorithm must be better in, all at once; the picture shows `drawn`, two of them, of which
@@ -36,7 +30,6 @@ class Frontier(Exhibit):
     is a part and a value.
     """
 
-    parts: tuple[Figure, ...]
     ours: str
     rival: str
     metrics: tuple[str, ...]
@@ -48,21 +41,12 @@ class Frontier(Exhibit):
     families: Mapping[str, tuple[str, ...]]
     outside: tuple[str, ...]
 
-    def sweeps(self, quick: bool) -> dict[str, Sweep]:
-        return {name: sweep for part in self.parts for name, sweep in part.sweeps(quick).items()}
-
-    def shown(self, evidence: Evidence, markdown: bool) -> list[Table | str]:
-        return [table(self.standing(evidence.results), markdown), str(Tally(evidence.judged))]
-
     def write_results(self, evidence: Evidence, folder: Path, reference: str, command: str) -> None:
-        write_csv(folder / "means.csv", means_of(evidence.results, self._figures()))
+        super().write_results(evidence, folder, reference, command)
         drawn = self._here(evidence.results, self.panels)
         names = (METRICS[self.drawn[0]], METRICS[self.drawn[1]])
         panels = [self.panel(result, point) for result, point in drawn]
         plot_frontier(panels, self.families, self.outside, self.ours, names, self.title, folder / "frontier")
-
-    def verdicts(self, evidence: Evidence) -> str:
-        return f"{findings_markdown(evidence.judged)}\n\n{markdown(self.standing(evidence.results))}"
 
     def page(self, evidence: Evidence, folder: Path, pictures: Path) -> list[str]:
         copyfile(folder / "frontier.svg", pictures / f"{self.name}.svg")
@@ -90,12 +74,12 @@ class Frontier(Exhibit):
         """A row for every point: what `ours` costs, beside the limit and the rival."""
         first, second = self.drawn
         rows: list[Row] = []
-        for result, point in distinct(results, self._figures()):
+        for result, point in distinct(results, self.figures()):
             row: Row = {"load": place(result, point)}
             for metric in self.metrics:
                 row[METRICS[metric]] = f"{result.mean(point, self.ours, metric).value:.3g}"
                 if metric == first:
-                    row["at most"] = f"{self.limit(result, point):.3g}"
+                    row["at most"] = f"{limit_at(result, point, self.most):.3g}"
             for metric in (second, "waiting_time_p99", "throughput"):
                 ratio = result.versus(point, self.ours, self.rival, metric)
                 row[f"{METRICS[metric]}, ratio"] = "-" if ratio is None else f"{ratio.value:.3f} ± {ratio.half:.2g}"
@@ -112,29 +96,12 @@ class Frontier(Exhibit):
             name: (result.mean(point, name, first).value, result.mean(point, name, second).value)
             for name in result.sweep.algorithms
         }
-        aim = (self.limit(result, point), self.times * places[self.rival][1])
+        aim = (limit_at(result, point, self.most), self.times * places[self.rival][1])
         return Panel(in_words(result, point), places, aim)
-
-    def limit(self, result: SweepResult, point: Point) -> float:
-        return Law("0", self.most).most_for({"n": int(result.sweep.parameters(point)["nodes"])})
-
-    def _figures(self) -> list[str]:
-        return [part.name for part in self.parts]
 
     def _here(self, results: Results, wanted: Sequence[tuple[str, Value]]) -> list[tuple[SweepResult, Point]]:
         """Those of the wanted points that were run: the quick version has few."""
         return [(results[figure], (value,)) for figure, value in wanted if (value,) in results[figure].runs]
-
-
-def means_of(results: Results, figures: Sequence[str]) -> list[Row]:
-    """The means of several sweeps, each with the parameter that it varies."""
-    rows: list[Row] = []
-    for figure in figures:
-        (parameter,) = results[figure].sweep.vary
-        for mean in results[figure].means():
-            row: Row = {"algorithm": mean.pop("algorithm"), "varied": parameter, "value": mean.pop(parameter)}
-            rows.append({**row, **mean})
-    return rows
 
 
 def in_words(result: SweepResult, point: Point) -> str:

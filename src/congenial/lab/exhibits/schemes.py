@@ -5,51 +5,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import copyfile
-from typing import TYPE_CHECKING
 
-from congenial.lab.claims import Tally, findings_markdown
 from congenial.lab.dominance import distinct, geometric, ratios
-from congenial.lab.exhibits.exhibit import Evidence, Exhibit
-from congenial.lab.exhibits.figure import Figure
-from congenial.lab.exhibits.frontier import means_of
+from congenial.lab.exhibits.exhibit import Evidence
+from congenial.lab.exhibits.overview import Overview
 from congenial.lab.parameters import METRICS
 from congenial.lab.results import Results
-from congenial.lab.rows import Row, markdown, table, write_csv
-from congenial.lab.sweep import Sweep
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from congenial.lab.rows import Row, markdown
 
 
 @dataclass(frozen=True)
-class Schemes(Exhibit):
+class Schemes(Overview):
     """The sweeps of `parts` run the algorithm with every one of `schemes`, whose names it takes by `option`. They are
     compared with those named in `against`, in `metrics`."""
 
-    parts: tuple[Figure, ...]
     algorithm: str
     option: str
     schemes: tuple[str, ...]
     against: tuple[str, ...]
     metrics: tuple[str, ...]
 
-    def sweeps(self, quick: bool) -> dict[str, Sweep]:
-        return {name: sweep for part in self.parts for name, sweep in part.sweeps(quick).items()}
-
-    def shown(self, evidence: Evidence, markdown: bool) -> list[Table | str]:
-        return [table(self.standing(evidence.results), markdown), str(Tally(evidence.judged))]
-
-    def write_results(self, evidence: Evidence, folder: Path, reference: str, command: str) -> None:
-        write_csv(folder / "means.csv", means_of(evidence.results, self._figures()))
-
-    def verdicts(self, evidence: Evidence) -> str:
-        return f"{findings_markdown(evidence.judged)}\n\n{markdown(self.standing(evidence.results))}"
-
     def page(self, evidence: Evidence, folder: Path, pictures: Path) -> list[str]:
         copyfile(folder / "means.csv", pictures / f"{self.name}.csv")
         results = evidence.results
-        points = len(distinct(results, self._figures()))
-        runs = results[self._figures()[0]].sweep.least
+        points = len(distinct(results, self.figures()))
+        runs = results[self.figures()[0]].sweep.least
         return [
             f"## {self.title}",
             f"{self.algorithm} with every value of its option {self.option!r}, at {points} points, {runs} runs each."
@@ -72,15 +52,12 @@ class Schemes(Exhibit):
     def _ratio(self, results: Results, scheme: str, other: str, metric: str) -> str:
         if scheme == other:
             return "1"
-        found = ratios(results, self._figures(), self.named(scheme), self.named(other), metric)
+        found = ratios(results, self.figures(), self.named(scheme), self.named(other), metric)
         return f"{geometric(found):.3f} ({min(found):.2f} to {max(found):.2f})" if found else "-"
 
     def named(self, scheme: str) -> str:
         """As sweeps name it."""
         return named(self.algorithm, self.option, scheme)
-
-    def _figures(self) -> list[str]:
-        return [part.name for part in self.parts]
 
 
 def named(algorithm: str, option: str, value: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from congenial.lab.claims import Claim, Criterion
+from congenial.lab.claims import Claim
 from congenial.lab.dominance import Below, NoneBetter, Typical, Undominated
 from congenial.lab.exhibits import Figure, Frontier, Schemes
 from congenial.lab.exhibits.schemes import named
@@ -22,6 +22,7 @@ from congenial.lab.papers.comparison import (
     THROUGHPUT,
     USUAL,
     WAITING,
+    found,
 )
 from congenial.lab.papers.comparison import FAMILIES as COMPARED
 from congenial.lab.papers.paper import Paper
@@ -58,10 +59,6 @@ PANELS: tuple[tuple[str, Value], ...] = (
     ("think", 0.0), ("think", 4000.0), ("hold", 0.0),
     ("hold", 500.0), ("delay", 0.0), ("delay", 200.0),
 )  # fmt: skip
-
-
-def found(text: str, criterion: Criterion) -> Claim:
-    return Claim(text, ", ".join(criterion.figures), "", criterion)
 
 
 def loads(ours: str) -> Frontier:
