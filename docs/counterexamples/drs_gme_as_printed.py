@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from congenial import Spec
 from congenial.algorithms.group.drs_gme import NONE, Complete, DrsGme, Request, Start, Token
-from congenial.algorithms.group.drs_gme_faults import DrsGmeFaults, IsComplete
+from congenial.algorithms.group.drs_gme_faults import T2, DrsGmeFaults, GenToken, IsComplete
 from congenial.kernel.message import Message
 from congenial.kernel.node import INSIDE, WAITING
 from congenial.kernel.out import Out
@@ -37,13 +37,15 @@ class NumbersStandStill(DrsGme):
 
 
 class TokenToItself(DrsGme):
-    """Event 5 sends the token to the first in its queue, though that may be the captain itself."""
+    """Event 5 sends the token to the first in its queue, though that may be the captain itself. By then old_token_i is
+    this token, so event 6 takes it for an invalid one, and it is gone."""
 
     spec: ClassVar[Spec] = replace(DrsGme.spec, name="drs-gme-token-to-itself")
 
     def _next_session(self, out: Out) -> None:
-        if self.queue and self.group != NONE:
-            self._pass_token(self.queue[0][1][0][0], out)
+        if self.group != NONE and self.queue and self.queue[0][1][0][0] == self.me:
+            self.group = NONE
+            self.holding = False
         else:
             super()._next_session(out)
 
@@ -77,10 +79,29 @@ class HeardTooEarly(DrsGme):
         self.heard = {}
 
 
+class HeardTooEarlyWithTimers(DrsGmeFaults):
+    """The same with timers T1 and T2, as the paper's algorithm always has them."""
+
+    spec: ClassVar[Spec] = replace(DrsGmeFaults.spec, name="drs-gme-heard-too-early-with-timers")
+
+    def _note(self, src: int, number: int, groups: Groups, out: Out) -> None:
+        super()._note(src, number, groups, out)
+        self.heard = {}
+
+
 class OldRequestsIgnored(DrsGme):
     """A late copy of a request that comes to the holder of the token is ignored."""
 
     spec: ClassVar[Spec] = replace(DrsGme.spec, name="drs-gme-old-requests-ignored")
+
+    def _on_known(self, process: int, number: int, out: Out) -> None:
+        pass
+
+
+class OldRequestsIgnoredWithTimers(DrsGmeFaults):
+    """The same with timers T1 and T2, as the paper's algorithm always has them."""
+
+    spec: ClassVar[Spec] = replace(DrsGmeFaults.spec, name="drs-gme-old-requests-ignored-with-timers")
 
     def _on_known(self, process: int, number: int, out: Out) -> None:
         pass
@@ -109,6 +130,47 @@ class CountAndSet(DrsGme):
     def _end_if_all_left(self, out: Out) -> None:
         if self.phase != INSIDE and self.count == 0:
             self._next_session(out)
+
+
+class CountAndSetWithTimers(DrsGmeFaults):
+    """The same with timers T1 and T2. T2 is closed when the set is empty (event 5)."""
+
+    spec: ClassVar[Spec] = replace(DrsGmeFaults.spec, name="drs-gme-count-and-set-with-timers")
+
+    def __init__(self, me: int, n: int, patience: float, reply: float) -> None:
+        super().__init__(me, n, patience, reply)
+        self.count = 0
+
+    def _let_in(self, process: int, number: int, out: Out) -> None:
+        super()._let_in(process, number, out)
+        if process != self.me:
+            self.count += 1
+
+    def _on_complete(self, src: int, msg: Complete, out: Out) -> None:
+        if src in self.followers:
+            del self.followers[src]
+            self.count -= 1
+            if not self.followers:
+                out.cancel_timer(T2)
+            self._end_if_all_left(out)
+
+    def _end_if_all_left(self, out: Out) -> None:
+        if self.phase != INSIDE and self.count == 0:
+            self._next_session(out)
+
+
+class StaysIdle(DrsGmeFaults):
+    """Event 8, case HI: the holder of an idle token that receives gen_token sends it, and stays in state HI."""
+
+    spec: ClassVar[Spec] = replace(DrsGmeFaults.spec, name="drs-gme-stays-idle")
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        idle = self.holding and self.group == NONE
+        known = list(self.known)
+        super().receive(src, msg, out)
+        if isinstance(msg, GenToken) and idle and not self.holding:
+            self.holding = True
+            self.known = known
 
 
 class AcceptsACopy(DrsGmeFaults):

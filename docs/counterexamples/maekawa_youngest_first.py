@@ -12,11 +12,12 @@ from dataclasses import replace
 from typing import ClassVar
 
 from congenial import Out, Spec
-from congenial.algorithms.permission.maekawa import Maekawa, Request
+from congenial.algorithms.permission.maekawa import Failed, Inquire, Maekawa, Request
 
 
 class YoungestFirst(Maekawa):
-    """Maekawa's algorithm; only the time at which each request is sent is chosen to do harm."""
+    """Maekawa's algorithm as the survey describes it: only a newcomer is told that it has lost. The times at which
+    requests are sent are chosen to do harm."""
 
     spec: ClassVar[Spec] = replace(Maekawa.spec, name="maekawa-youngest-first")
 
@@ -31,3 +32,19 @@ class YoungestFirst(Maekawa):
 
     def on_timer(self, timer: int, out: Out) -> None:
         out.send(timer, Request(1))
+
+    def _on_request(self, src: int, number: int, out: Out) -> None:
+        self.highest = max(self.highest, number)
+        request = (number, src)
+        holder = self.locked_for
+        if holder is None:
+            self._lock(request, out)
+            return
+        oldest = min([holder, *self.queue])
+        self.queue.append(request)
+        self.queue.sort()
+        if oldest < request:
+            self._tell(src, Failed(), out)
+        elif not self.inquired:
+            self.inquired = True
+            self._tell(holder[1], Inquire(), out)

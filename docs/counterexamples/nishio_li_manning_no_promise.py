@@ -1,4 +1,4 @@
-"""Nishio, Li and Manning's algorithm as Velazquez (1993, section 4) describes it: ages are learnt only from tokens.
+"""Nishio, Li and Manning's algorithm as we read Velazquez 1993, section 4: ages are learnt only from tokens.
 
 A process that has agreed to a new token and then gets the old one, which was under way, does not refuse it.
 

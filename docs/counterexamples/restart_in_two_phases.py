@@ -2,8 +2,8 @@
 
 The new instance of TokenGME is not suspended. Only the coordinator, which has its primary token, gives it to nobody
 until all old requests have been served. So a process that has restarted can ask at once, and its requests reach
-processes that have not restarted yet. The paper says that messages of another instance should be ignored; it thinks of
-old ones.
+processes that have not restarted yet. The paper says that old messages should be ignored. What becomes of early ones
+it leaves open: `Ignores` ignores them, too, and `Keeps` keeps them.
 
     congenial check docs/counterexamples/restart_in_two_phases.py:Ignores --nodes 3 --requests 1 --crashes 1 \\
         --no-recovery

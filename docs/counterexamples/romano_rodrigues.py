@@ -1,8 +1,8 @@
-"""WME-1 and WME-2; in each class, one thing is as in figures 1, 2 and 4 of Romano & Rodrigues 2009."""
+"""WME-1 and WME-2; in each class, one thing is as in Romano & Rodrigues 2009, figures 1, 2 and 4 or section 4."""
 
 from __future__ import annotations
 
-from congenial.algorithms.weak.wme1 import WME1, Granted, Placed, PlacedMessage, Request, Verdict
+from congenial.algorithms.weak.wme1 import WME1, Granted, Invoke, Placed, PlacedMessage, Request, Verdict
 from congenial.algorithms.weak.wme2 import WME2
 from congenial.kernel.node import IDLE, WAITING
 from congenial.kernel.out import Out
@@ -17,6 +17,20 @@ class LatestOnly(WME1):
         for operation in self.history:
             if self.executed < operation[0] == self.place and self._is_agreed(operation[0]):
                 self._execute_placed(operation, out)
+
+
+class IssuerAcksToo(LatestOnly):
+    """The same, and as in figure 1 the issuer sends an ACK of its own. In ours its INVOKE counts as one."""
+
+    def _take(self, msg: PlacedMessage, out: Out) -> None:
+        if not isinstance(msg, Invoke):
+            super()._take(msg, out)
+            return
+        self.place += 1
+        self.history.append((self.place, msg.issuer, msg.number, msg.operation))
+        self.acked[self.me] = self.place
+        self._acknowledge(msg.issuer, out)
+        self._execute_agreed(out)
 
 
 class DropsWhatIsCleared(WME2):
@@ -36,7 +50,7 @@ class WhatIsKnownIsDone(WME2):
 
 
 class AnswersTheFirst(WME2):
-    """Figure 2: of the operations of the previous epoch only the first can be the stub's own."""
+    """Section 4: of the operations not yet executed here, only the first is answered, if it is the stub's own."""
 
     def _catch_up(self, history: list[Placed], out: Out) -> None:
         missing = [operation for operation in history if operation[0] > self.executed]

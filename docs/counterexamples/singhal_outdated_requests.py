@@ -1,4 +1,4 @@
-"""Singhal's heuristic algorithm when outdated requests are discarded (Singhal 1989; Velazquez 1993, section 4).
+"""Singhal's heuristic algorithm when outdated requests are discarded (Velazquez 1993, section 4).
 
 A process that receives an outdated request has learned from the token of a request that had not reached it yet. The
 sender has had the token and believes that nobody is requesting. So neither of the two believes that the other is

@@ -87,10 +87,20 @@ def test_the_survey_s_example() -> None:
     ],
 )
 def test_what_breaks_a_condition_is_refused_by_its_name(n: int, k: int, sets: list[list[int]], what: str) -> None:
-    """The second is a 3-coterie by the words of Velazquez 1993, section 6: of any two disjoint quorums there is another
-    disjoint from one of them. But two processes keep all others out."""
     with pytest.raises(ConfigError, match=what):
         KCoterie("mine", n, k, sets)
+
+
+def test_the_survey_s_condition_is_too_weak() -> None:
+    """Velazquez 1993, section 6: for any h < k disjoint quorums there is another one that is disjoint from one of them.
+    All pairs of five processes keep that for k = 3. But two processes keep all others out."""
+    pairs = tuple(combinations(range(5), 2))
+    for h in (1, 2):
+        for some in [some for some in combinations(pairs, h) if disjoint(some)]:
+            others = [other for other in pairs if other not in some]
+            assert any([disjoint((other, one)) for other in others for one in some])
+    with pytest.raises(ConfigError, match=r"2 quorums can keep everybody else out .non-intersection"):
+        KCoterie("pairs", 5, 3, pairs)
 
 
 def test_an_option_may_depend_on_another() -> None:

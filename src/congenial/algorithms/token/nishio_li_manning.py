@@ -16,10 +16,10 @@ saved.
 - *A link fails*: messages are lost. The simulator's partitions cut many links for a time.
 
 Filled in or changed: an ACK is a promise. A process that sends it takes over the proposed age, so that a token that was
-in transit all the time is discarded where it arrives. As described, ages are learnt from tokens only, and two tokens
-can be in use (see the errata). A holder that refuses gives its own token that age, because otherwise its token would be
-discarded after a false alarm. It has made no promise for that age and makes none. So there are never two tokens,
-however wrong the timeouts are.
+in transit all the time is discarded where it arrives. As we read the description, ages are learnt from tokens only, and
+two tokens can be in use (see the errata); the original may mean what we do. A holder that refuses gives its own token
+that age, because otherwise its token would be discarded after a false alarm. It has made no promise for that age and
+makes none. So there are never two tokens, however wrong the timeouts are.
 """
 
 from __future__ import annotations

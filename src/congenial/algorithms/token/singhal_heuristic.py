@@ -12,14 +12,15 @@ processes one asks the other. That stays true: a process that has had the token 
 all others go on believing it of the processes that have had the token since they had it.
 
 Singhal 1989; Velazquez 1993, section 4. The survey leaves out the start; we know it from other accounts of the original
-(Singhal & Shivaratri 1994). Two things are wrong (docs/errata.md). First, outdated requests are simply discarded. But a
-process that receives one has learned from the token of a request that had not reached it yet. The sender has had the
-token meanwhile and believes nobody to be requesting. It will never ask this process, although this process may have the
-token by now: deadlock. So an outdated request is answered with one's own latest, unless the sender has been sent that
-already. Every request still goes to a process at most once, and an entry costs at most n messages. Second, the rule by
-which the token is granted does not, as the survey says, prevent "a node from obtaining the token twice while some other
-node is waiting for it": a process that has asked seldom has low numbers, and goes first until it has asked as often as
-the other. Nobody starves, since numbers grow. Added: the token counts its entries, for the fence.
+(Singhal & Shivaratri 1994). Two things are wrong in the survey's account (docs/errata.md). First, outdated requests are
+simply discarded. But a process that receives one has learned from the token of a request that had not reached it yet.
+The sender has had the token meanwhile and believes nobody to be requesting. It will never ask this process, although
+this process may have the token by now: deadlock. So an outdated request is answered with one's own latest, unless the
+sender has been sent that already. Every request still goes to a process at most once, and an entry costs at most n
+messages. Second, the rule by which the token is granted does not, as the survey says, prevent "a node from obtaining
+the token twice while some other node is waiting for it": a process that has asked seldom has low numbers, and goes
+first until it has asked as often as the other. Nobody starves, since numbers grow. Added: the token counts its entries,
+for the fence.
 """
 
 from __future__ import annotations
