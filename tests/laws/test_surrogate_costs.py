@@ -75,10 +75,10 @@ def test_the_third_stage_costs_what_its_messages_are_bounded_by() -> None:
             result = simulate("surrogate", nodes=n, groups=2, requests=15, think=5, hold=1, seed=seed)
             kinds = result.messages_by_kind
             for kind in ("Request", "Failed", "Cancel", "Inquire", "Relinquish", "Released"):
-                assert kinds[kind] <= q * result.entries
+                assert kinds.get(kind, 0) <= q * result.entries
             assert kinds["Locked"] <= 2 * q * result.entries
             assert kinds["Invite"] < result.entries
-            assert kinds["Relinquish"] <= kinds["Inquire"]
+            assert kinds.get("Relinquish", 0) <= kinds.get("Inquire", 0)
 
 
 # -- lemma 3: no stale INVITE messages ---------------------------------------------------------------------
@@ -154,7 +154,7 @@ class StaleWeightLost(SurrogateB):
     ],
 )
 def test_without_that_care_a_stale_invitation_does_harm(algorithm: type[Node], verdict: str) -> None:
-    found = fuzz(algorithm, nodes=7, requests=3, groups=2, runs=100).counterexample
+    found = fuzz(algorithm, nodes=7, requests=3, groups=2, runs=600).counterexample
     assert found is not None
     assert found.kind == verdict
 

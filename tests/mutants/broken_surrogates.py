@@ -75,7 +75,7 @@ class OneShareIsEnough(SurrogateB):
     """A member is free when the first share comes back."""
 
     def _on_released(self, src: int, msg: Released, out: Out) -> None:
-        super()._on_released(src, Released(msg.number, msg.leader, ONE, msg.fence), out)
+        super()._on_released(src, Released(msg.time, msg.number, msg.leader, ONE, msg.fence), out)
 
 
 @killed("illegal step", nodes=2, requests=2, groups=2)
@@ -134,7 +134,7 @@ class FencesForgotten(Surrogate):
 
     def _on_released(self, src: int, msg: Released, out: Out) -> None:
         fence = self.fence
-        super()._on_released(src, Released(msg.number, msg.leader, msg.weight, 0), out)
+        super()._on_released(src, Released(msg.time, msg.number, msg.leader, msg.weight, 0), out)
         self.fence = fence
 
 
@@ -144,7 +144,7 @@ class TakesLongLeave(Surrogate):
 
     def _leave_forum(self, out: Out) -> None:
         for _ in range(20):
-            self._tell_all(self.quorum, Cancel(0), out)
+            self._tell_all(self.quorum, Cancel(self.clock, 0), out)
         super()._leave_forum(out)
 
 
@@ -271,7 +271,7 @@ class OneAtATime(SurrogateInformation):
 # -- solitary inform sets ----------------------------------------------------------------------------------
 
 
-@killed("safety", nodes=3, requests=1, wants="0;0;1")
+@killed("safety", nodes=3, requests=1, wants="0;1;0")
 class FollowersUnnamed(SurrogateSolitary):
     """A leader does not say whom it has invited."""
 
@@ -280,7 +280,7 @@ class FollowersUnnamed(SurrogateSolitary):
         self.followers = {}
 
 
-@killed("safety", nodes=3, requests=1, wants="0;0;1")
+@killed("safety", nodes=3, requests=1, wants="0;1;0")
 class EnteredTakenForLeft(SurrogateSolitary):
     """A follower that has cancelled its request is not waited for, as if it had left."""
 
@@ -298,7 +298,7 @@ class LeavesInSilence(SurrogateSolitary):
             super()._leave_forum(out)
 
 
-@killed("safety", nodes=3, requests=1, wants="0;0;1")
+@killed("safety", nodes=3, requests=1, wants="0;1;0")
 class Impatient(SurrogateSolitary):
     """A process that has everybody's permission leads immediately."""
 

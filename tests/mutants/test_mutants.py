@@ -13,7 +13,7 @@ from congenial.checker.check import check
 from congenial.systems.catalogue import ALGORITHMS, SOUND
 
 # states after which every mutant is dead, reduced or not, and to which originals are explored here
-LIMITS = {True: 10_000, False: 40_000}
+LIMITS = {True: 15_000, False: 40_000}
 ORIGINAL_LIMITS = {True: 2_500, False: 40_000}
 FAMILIES = [import_module(path.stem) for path in sorted(Path(__file__).parent.glob("broken_*.py"))]
 

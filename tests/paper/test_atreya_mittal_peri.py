@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from steps import node, receive, release, step
+import steps
+from steps import node, step, untimed
 
 from congenial.algorithms.group import surrogate, surrogate_a, surrogate_b, surrogate_concurrent, surrogate_solitary
 from congenial.algorithms.group.surrogate import Surrogate
@@ -33,7 +34,15 @@ def process(algorithm: type[Node], me: int) -> Any:
 
 
 def ask(asker: Any, *groups: int) -> list[str]:
-    return step(lambda out: asker.request(groups, out))
+    return untimed(step(lambda out: asker.request(groups, out)))
+
+
+def receive(asker: Any, source: int, message: Message) -> list[str]:
+    return untimed(steps.receive(asker, source, message))
+
+
+def release(asker: Any) -> list[str]:
+    return untimed(steps.release(asker))
 
 
 def waiting(algorithm: type[Node], me: int, *groups: int) -> Any:
@@ -55,8 +64,8 @@ def refuses(asker: Any, source: int, message: Message) -> bool:
 def leader_a() -> Any:
     """Process 0, inside as a leader, with 6 and 4 as followers."""
     asker = waiting(SurrogateA, 0, RED)
-    receive(asker, 1, Locked(1, 0, ((1, 4, (RED,)), (2, 6, (RED,)))))
-    receive(asker, 3, Locked(1, 0, ((2, 6, (RED,)),)))
+    receive(asker, 1, Locked(0, 1, 0, ((1, 4, (RED,)), (2, 6, (RED,)))))
+    receive(asker, 3, Locked(0, 1, 0, ((2, 6, (RED,)),)))
     return asker
 
 
@@ -68,7 +77,7 @@ def test_a_lock_brings_the_compatible_requests_in_the_queue() -> None:
     receive(member, 5, Request(2, (BLUE,)))
     receive(member, 2, Request(3, (RED,)))
     receive(member, 4, Request(4, (BLUE,)))
-    told = receive(member, 0, surrogate_a.Released(1, 1))
+    told = receive(member, 0, surrogate_a.Released(0, 1, 1))
     assert told == ["Locked(number=2, fence=1, compatible=((4, 4, (1,)),)) to 5"]
 
 
@@ -76,8 +85,8 @@ def test_a_leader_invites_each_once_and_the_oldest_first() -> None:
     """ "Once it has successfully locked all its quorum members, it sends an INVITE message to processes who made these
     requests." """
     asker = waiting(SurrogateA, 0, RED)
-    assert receive(asker, 1, Locked(1, 0, ((1, 4, (RED,)), (2, 6, (RED,))))) == []
-    assert receive(asker, 3, Locked(1, 4, ((2, 6, (RED,)),))) == [
+    assert receive(asker, 1, Locked(0, 1, 0, ((1, 4, (RED,)), (2, 6, (RED,))))) == []
+    assert receive(asker, 3, Locked(0, 1, 4, ((2, 6, (RED,)),))) == [
         "Invite(number=1, group=0, fence=5) to 4",
         "Invite(number=2, group=0, fence=5) to 6",
         "enters",
@@ -88,7 +97,7 @@ def test_a_process_that_is_invited_cancels_its_request_and_enters() -> None:
     """ "A process, on receiving an INVITE message for its current request, unlocks all its quorum members by sending a
     CANCEL message. It then enters the forum." """
     asker = waiting(SurrogateA, 4, RED)
-    assert receive(asker, 0, Invite(1, RED, 1)) == ["Cancel(number=1) to 0", "Cancel(number=1) to 5", "enters"]
+    assert receive(asker, 0, Invite(0, 1, RED, 1)) == ["Cancel(number=1) to 0", "Cancel(number=1) to 5", "enters"]
     assert asker.locked_for is None  # its own lock, too
 
 
@@ -98,16 +107,16 @@ def test_a_cancel_takes_a_request_out_of_the_queue_or_frees_the_lock() -> None:
     receive(member, 0, Request(1, (RED,)))
     receive(member, 5, Request(2, (BLUE,)))
     receive(member, 2, Request(3, (BLUE,)))
-    assert receive(member, 5, Cancel(2)) == []
+    assert receive(member, 5, Cancel(0, 2)) == []
     assert member.queue == [(3, 2, (BLUE,))]
-    assert receive(member, 5, Cancel(2)) == []
-    assert receive(member, 0, Cancel(1)) == ["Locked(number=3, fence=0, compatible=()) to 2"]
+    assert receive(member, 5, Cancel(0, 2)) == []
+    assert receive(member, 0, Cancel(0, 1)) == ["Locked(number=3, fence=0, compatible=()) to 2"]
 
 
 def test_a_follower_that_leaves_tells_its_leader() -> None:
     """ "Once a follower exits the forum, it sends a LEAVE message to its leader." """
     follower = waiting(SurrogateA, 4, RED)
-    receive(follower, 0, Invite(1, RED, 1))
+    receive(follower, 0, Invite(0, 1, RED, 1))
     assert release(follower) == ["Leave() to 0"]
 
 
@@ -115,12 +124,12 @@ def test_the_quorum_is_released_when_all_have_left() -> None:
     """ "A leader maintains the lock on its quorum members until it has received a LEAVE message from all its followers
     and has itself left the forum. It then sends a RELEASED message to its quorum members." """
     leader = leader_a()
-    assert receive(leader, 6, Leave()) == []
+    assert receive(leader, 6, Leave(0)) == []
     assert release(leader) == []
-    assert receive(leader, 4, Leave()) == ["Released(number=1, fence=1) to 1", "Released(number=1, fence=1) to 3"]
+    assert receive(leader, 4, Leave(0)) == ["Released(number=1, fence=1) to 1", "Released(number=1, fence=1) to 3"]
     other = leader_a()
-    receive(other, 6, Leave())
-    receive(other, 4, Leave())
+    receive(other, 6, Leave(0))
+    receive(other, 4, Leave(0))
     assert release(other) == ["Released(number=1, fence=1) to 1", "Released(number=1, fence=1) to 3"]
 
 
@@ -128,9 +137,9 @@ def test_a_surrogate_leader_goes_its_way() -> None:
     """ "a process in the surrogate-leader mode can execute its underlying program unimpeded": it may even ask again."""
     leader = leader_a()
     release(leader)
-    assert ask(leader, BLUE) == ["Request(number=2, groups=(1,)) to 1", "Request(number=2, groups=(1,)) to 3"]
-    receive(leader, 6, Leave())
-    assert receive(leader, 4, Leave())[0] == "Released(number=1, fence=1) to 1"
+    assert ask(leader, BLUE) == ["Request(time=2, groups=(1,)) to 1", "Request(time=2, groups=(1,)) to 3"]
+    receive(leader, 6, Leave(0))
+    assert receive(leader, 4, Leave(0))[0] == "Released(number=1, fence=1) to 1"
     assert leader.locked_for == (2, 0, (BLUE,))
 
 
@@ -141,8 +150,8 @@ def test_a_release_takes_those_out_of_the_queue_that_went_with_the_lock() -> Non
     receive(member, 0, Request(1, (BLUE,)))
     receive(member, 5, Request(2, (RED,)))
     receive(member, 2, Request(3, (RED,)))
-    assert receive(member, 0, surrogate_a.Released(1, 1))[0].endswith("((3, 2, (0,)),)) to 5")
-    assert receive(member, 5, surrogate_a.Released(2, 2)) == []
+    assert receive(member, 0, surrogate_a.Released(0, 1, 1))[0].endswith("((3, 2, (0,)),)) to 5")
+    assert receive(member, 5, surrogate_a.Released(0, 2, 2)) == []
     assert member.queue == []
 
 
@@ -150,12 +159,12 @@ def test_stale_messages_are_told_by_their_number() -> None:
     """ "A process needs to send a LEAVE message to the leader that sent a stale INVITE message to it. Stale LOCKED and
     FAILED messages should be ignored." """
     follower = waiting(SurrogateA, 4, RED)
-    receive(follower, 0, Invite(1, RED, 1))
-    assert receive(follower, 6, Invite(1, RED, 1)) == ["Leave() to 6"]
+    receive(follower, 0, Invite(0, 1, RED, 1))
+    assert receive(follower, 6, Invite(0, 1, RED, 1)) == ["Leave() to 6"]
     release(follower)
     ask(follower, BLUE)
-    assert receive(follower, 6, Invite(1, RED, 1)) == ["Leave() to 6"]
-    for stale in (Locked(1, 0, ()), Failed(1), Inquire(1)):
+    assert receive(follower, 6, Invite(0, 1, RED, 1)) == ["Leave() to 6"]
+    for stale in (Locked(0, 1, 0, ()), Failed(0, 1), Inquire(0, 1)):
         assert receive(follower, 0, stale) == []
     assert (follower.locks.keys(), follower.lost, follower.inquiries) == ({4}, [], [])
 
@@ -163,27 +172,27 @@ def test_stale_messages_are_told_by_their_number() -> None:
 def test_with_a_lock_given_back_goes_what_came_with_it() -> None:
     """Ours: it will be told anew; else a leader could invite by lists that are long out of date."""
     asker = waiting(SurrogateA, 0, RED)
-    receive(asker, 1, Locked(1, 0, ((1, 4, (RED,)),)))
-    receive(asker, 3, Failed(1))
-    assert receive(asker, 1, Inquire(1)) == ["Relinquish(number=1) to 1"]
-    receive(asker, 1, Locked(1, 0, ()))
-    assert receive(asker, 3, Locked(1, 0, ())) == ["enters"]
+    receive(asker, 1, Locked(0, 1, 0, ((1, 4, (RED,)),)))
+    receive(asker, 3, Failed(0, 1))
+    assert receive(asker, 1, Inquire(0, 1)) == ["Relinquish(number=1) to 1"]
+    receive(asker, 1, Locked(0, 1, 0, ()))
+    assert receive(asker, 3, Locked(0, 1, 0, ())) == ["enters"]
 
 
 def test_stage_a_refuses_what_cannot_be() -> None:
     idle, asker, leader = process(SurrogateA, 0), waiting(SurrogateA, 0, RED), leader_a()
-    assert refuses(idle, 1, Locked(1, 0, ()))
-    assert refuses(asker, 2, Locked(1, 0, ()))  # no member
-    assert refuses(asker, 0, Locked(1, 0, ()))  # it has that lock
-    assert refuses(asker, 1, Failed(2))
-    assert refuses(asker, 1, Invite(2, RED, 1))
-    assert refuses(asker, 1, Leave())
-    assert refuses(idle, 1, Relinquish(1))
-    assert refuses(idle, 1, surrogate_a.Released(1, 1))
+    assert refuses(idle, 1, Locked(0, 1, 0, ()))
+    assert refuses(asker, 2, Locked(0, 1, 0, ()))  # no member
+    assert refuses(asker, 0, Locked(0, 1, 0, ()))  # it has that lock
+    assert refuses(asker, 1, Failed(0, 2))
+    assert refuses(asker, 1, Invite(0, 2, RED, 1))
+    assert refuses(asker, 1, Leave(0))
+    assert refuses(idle, 1, Relinquish(0, 1))
+    assert refuses(idle, 1, surrogate_a.Released(0, 1, 1))
     release(leader)
-    receive(leader, 4, Leave())
-    receive(leader, 6, Leave())
-    assert refuses(leader, 6, Leave())
+    receive(leader, 4, Leave(0))
+    receive(leader, 6, Leave(0))
+    assert refuses(leader, 6, Leave(0))
 
 
 # -- IV-B: reducing synchronisation delay ------------------------------------------------------------------
@@ -191,8 +200,8 @@ def test_stage_a_refuses_what_cannot_be() -> None:
 
 def leader_b() -> Any:
     asker = waiting(SurrogateB, 0, RED)
-    receive(asker, 1, Locked(1, 0, ((1, 4, (RED,)),)))
-    receive(asker, 3, Locked(1, 0, ((2, 6, (RED,)),)))
+    receive(asker, 1, Locked(0, 1, 0, ((1, 4, (RED,)),)))
+    receive(asker, 3, Locked(0, 1, 0, ((2, 6, (RED,)),)))
     return asker
 
 
@@ -200,8 +209,8 @@ def test_every_invitation_takes_half_of_the_leader_s_weight() -> None:
     """ "A leader upon entering a forum sets its weight to one. Upon sending an INVITE message a leader reduces its
     current weight by half and piggybacks the other half" """
     asker = waiting(SurrogateB, 0, RED)
-    receive(asker, 1, Locked(1, 0, ((1, 4, (RED,)),)))
-    assert receive(asker, 3, Locked(1, 0, ((2, 6, (RED,)),))) == [
+    receive(asker, 1, Locked(0, 1, 0, ((1, 4, (RED,)),)))
+    assert receive(asker, 3, Locked(0, 1, 0, ((2, 6, (RED,)),))) == [
         "Invite(number=1, group=0, fence=1, weight=(1, 1)) to 4",
         "Invite(number=2, group=0, fence=1, weight=(1, 2)) to 6",
         "enters",
@@ -223,7 +232,7 @@ def test_a_follower_that_leaves_releases_its_share_of_the_leader_s_quorum() -> N
     """ "A follower upon exiting its forum [...] sends a RELEASED message along with the weight it received over the
     INVITE message to all quorum members of its leader." """
     follower = waiting(SurrogateB, 4, RED)
-    receive(follower, 0, surrogate_b.Invite(1, RED, 3, HALF))
+    receive(follower, 0, surrogate_b.Invite(0, 1, RED, 3, HALF))
     told = "Released(number=1, leader=0, weight=(1, 1), fence=3)"
     assert release(follower) == [f"{told} to 0", f"{told} to 1", f"{told} to 3"]
 
@@ -234,26 +243,30 @@ def test_a_member_keeps_its_lock_until_the_weights_are_one() -> None:
     member = process(SurrogateB, 1)
     receive(member, 0, Request(1, (RED,)))
     receive(member, 5, Request(2, (BLUE,)))
-    assert receive(member, 6, Released(2, 0, QUARTER, 1)) == []
-    assert receive(member, 0, Released(1, 0, QUARTER, 1)) == []
-    assert receive(member, 4, Released(1, 0, HALF, 1)) == ["Locked(number=2, fence=1, compatible=()) to 5"]
+    assert receive(member, 6, Released(0, 2, 0, QUARTER, 1)) == []
+    assert receive(member, 0, Released(0, 1, 0, QUARTER, 1)) == []
+    assert receive(member, 4, Released(0, 1, 0, HALF, 1)) == ["Locked(number=2, fence=1, compatible=()) to 5"]
 
 
 def test_a_stale_invitation_costs_a_release_of_every_member() -> None:
     """ "for each stale INVITE message a node sends q RELEASED messages" """
     asker = waiting(SurrogateB, 4, RED)
-    receive(asker, 0, surrogate_b.Invite(1, RED, 1, HALF))
+    receive(asker, 0, surrogate_b.Invite(0, 1, RED, 1, HALF))
     told = "Released(number=1, leader=6, weight=(1, 2), fence=1)"
-    assert receive(asker, 6, surrogate_b.Invite(1, RED, 1, QUARTER)) == [f"{told} to 0", f"{told} to 2", f"{told} to 6"]
+    assert receive(asker, 6, surrogate_b.Invite(0, 1, RED, 1, QUARTER)) == [
+        f"{told} to 0",
+        f"{told} to 2",
+        f"{told} to 6",
+    ]
 
 
 def test_stage_b_refuses_what_cannot_be() -> None:
     member = process(SurrogateB, 1)
-    assert refuses(member, 0, Released(1, 0, HALF, 1))
+    assert refuses(member, 0, Released(0, 1, 0, HALF, 1))
     receive(member, 0, Request(1, (RED,)))
-    assert refuses(member, 5, Released(1, 5, HALF, 1))  # it is not locked for 5
-    receive(member, 6, Released(1, 0, HALF, 1))
-    assert refuses(member, 0, Released(1, 0, (3, 2), 1))  # more than one in all
+    assert refuses(member, 5, Released(0, 1, 5, HALF, 1))  # it is not locked for 5
+    receive(member, 6, Released(0, 1, 0, HALF, 1))
+    assert refuses(member, 0, Released(0, 1, 0, (3, 2), 1))  # more than one in all
 
 
 # -- IV-C: avoiding stale INVITE messages ------------------------------------------------------------------
@@ -265,29 +278,29 @@ def test_what_is_over_goes_with_the_next_lock_and_not_again() -> None:
     member = process(Surrogate, 1)
     receive(member, 0, Request(1, (RED,)))
     receive(member, 5, Request(2, (BLUE,)))
-    receive(member, 4, Released(1, 0, HALF, 1))
-    assert receive(member, 0, Released(1, 0, HALF, 1)) == [
+    receive(member, 4, Released(0, 1, 0, HALF, 1))
+    assert receive(member, 0, Released(0, 1, 0, HALF, 1)) == [
         "Locked(number=2, fence=1, compatible=(), over=((0, 1), (4, 1))) to 5"
     ]
-    receive(member, 5, Released(2, 5, (1, 0), 2))
+    receive(member, 5, Released(0, 2, 5, (1, 0), 2))
     assert receive(member, 5, Request(3, (BLUE,))) == ["Locked(number=3, fence=2, compatible=(), over=()) to 5"]
-    receive(member, 5, Released(3, 5, (1, 0), 3))
+    receive(member, 5, Released(0, 3, 5, (1, 0), 3))
     assert receive(member, 0, Request(4, (RED,)))[0].endswith("over=((4, 1), (5, 3))) to 0")
 
 
 def test_a_stale_lock_brings_news_as_well() -> None:
     """ "Note that the list needs to be updated even if the LOCKED message is stale." """
     asker = waiting(Surrogate, 0, RED)
-    receive(asker, 6, surrogate_b.Invite(1, RED, 1, HALF))
-    assert receive(asker, 1, surrogate.Locked(1, 0, (), ((4, 1),))) == []
+    receive(asker, 6, surrogate_b.Invite(0, 1, RED, 1, HALF))
+    assert receive(asker, 1, surrogate.Locked(0, 1, 0, (), ((4, 1),))) == []
     assert asker.over == {4: 1}
 
 
 def test_of_two_numbers_the_later_is_kept() -> None:
     """ "if the list already contains a timestamp from the same process, then the latest timestamp is retained." """
     asker = waiting(Surrogate, 0, RED)
-    receive(asker, 1, surrogate.Locked(1, 0, (), ((4, 2), (5, 1))))
-    receive(asker, 3, surrogate.Locked(1, 0, (), ((4, 1), (5, 3))))
+    receive(asker, 1, surrogate.Locked(0, 1, 0, (), ((4, 2), (5, 1))))
+    receive(asker, 3, surrogate.Locked(0, 1, 0, (), ((4, 1), (5, 3))))
     assert asker.over == {4: 2, 5: 3}
 
 
@@ -295,8 +308,8 @@ def test_a_leader_invites_nobody_whose_request_is_over() -> None:
     """ "a leader desists from sending INVITE message to a process y whose request has a timestamp that is less than or
     equal to the corresponding entry in its vector." """
     asker = waiting(Surrogate, 0, RED)
-    receive(asker, 1, surrogate.Locked(1, 0, ((1, 4, (RED,)), (2, 6, (RED,))), ()))
-    assert receive(asker, 3, surrogate.Locked(1, 0, (), ((4, 1), (6, 1)))) == [
+    receive(asker, 1, surrogate.Locked(0, 1, 0, ((1, 4, (RED,)), (2, 6, (RED,))), ()))
+    assert receive(asker, 3, surrogate.Locked(0, 1, 0, (), ((4, 1), (6, 1)))) == [
         "Invite(number=2, group=0, fence=1, weight=(1, 1)) to 6",
         "enters",
     ]
@@ -308,21 +321,21 @@ def test_figure_2_a_cancel_is_news_too_and_frees_the_lock_of_its_sender() -> Non
     member = process(Surrogate, 1)
     for source, number in ((0, 1), (5, 2), (2, 3)):
         receive(member, source, Request(number, (RED,)))
-    assert receive(member, 2, Cancel(3)) == []
-    assert receive(member, 0, Cancel(1)) == ["Locked(number=2, fence=0, compatible=(), over=((0, 1), (2, 3))) to 5"]
+    assert receive(member, 2, Cancel(0, 3)) == []
+    assert receive(member, 0, Cancel(0, 1)) == ["Locked(number=2, fence=0, compatible=(), over=((0, 1), (2, 3))) to 5"]
 
 
 def test_lemma_3_a_stale_invitation_cannot_be() -> None:
     asker = waiting(Surrogate, 4, RED)
-    receive(asker, 0, surrogate_b.Invite(1, RED, 1, HALF))
-    assert refuses(asker, 6, surrogate_b.Invite(1, RED, 1, HALF))
+    receive(asker, 0, surrogate_b.Invite(0, 1, RED, 1, HALF))
+    assert refuses(asker, 6, surrogate_b.Invite(0, 1, RED, 1, HALF))
 
 
 # -- VIII-A: achieving concurrent entry --------------------------------------------------------------------
 
 
 def locked(number: int, *compatible: Any, rivals: Any = ()) -> surrogate_concurrent.Locked:
-    return surrogate_concurrent.Locked(number, 0, compatible, (), rivals)
+    return surrogate_concurrent.Locked(0, number, 0, compatible, (), rivals)
 
 
 def leading() -> Any:
@@ -355,21 +368,23 @@ def test_when_the_conflict_is_gone_it_forwards_what_it_held_back() -> None:
     receive(member, 0, Request(1, (RED,)))
     receive(member, 2, Request(2, (BLUE,)))
     receive(member, 5, Request(3, (RED,)))
-    assert receive(member, 2, Cancel(2)) == ["Forward(number=1, request=(3, 5, (0,))) to 0"]
+    assert receive(member, 2, Cancel(0, 2)) == ["Forward(number=1, request=(3, 5, (0,))) to 0"]
 
 
 def test_a_leader_invites_whom_it_is_told_of_once() -> None:
     """ "A leader, on receiving a forwarded request, sends an INVITE message to the requesting process." """
     leader = leading()
-    assert receive(leader, 1, Forward(1, (2, 5, (RED,)))) == ["Invite(number=2, group=0, fence=1, weight=(1, 1)) to 5"]
-    assert receive(leader, 3, Forward(1, (2, 5, (RED,)))) == []
+    assert receive(leader, 1, Forward(0, 1, (2, 5, (RED,)))) == [
+        "Invite(number=2, group=0, fence=1, weight=(1, 1)) to 5"
+    ]
+    assert receive(leader, 3, Forward(0, 1, (2, 5, (RED,)))) == []
 
 
 def test_a_request_forwarded_early_is_kept() -> None:
     """ "In case a process receives a forwarded request before it has successfully locked all its quorum members, the
     request is stored" """
     asker = waiting(SurrogateConcurrent, 0, RED)
-    assert receive(asker, 1, Forward(1, (2, 5, (RED,)))) == []
+    assert receive(asker, 1, Forward(0, 1, (2, 5, (RED,)))) == []
     receive(asker, 1, locked(1))
     assert receive(asker, 3, locked(1))[0] == "Invite(number=2, group=0, fence=1, weight=(1, 1)) to 5"
 
@@ -380,7 +395,7 @@ def test_known_conflicts_go_with_the_lock() -> None:
     member = process(SurrogateConcurrent, 1)
     for source, number, group in ((0, 1, RED), (5, 2, RED), (2, 3, BLUE)):
         receive(member, source, Request(number, (group,)))
-    assert receive(member, 0, Released(1, 0, (1, 0), 1))[0].endswith("rivals=((2, 3),)) to 5")
+    assert receive(member, 0, Released(0, 1, 0, (1, 0), 1))[0].endswith("rivals=((2, 3),)) to 5")
 
 
 @pytest.mark.parametrize("early", [True, False])
@@ -391,55 +406,59 @@ def test_a_leader_that_has_to_step_down_invites_no_more(early: bool) -> None:
     receive(leader, 1, locked(1, (2, 6, (RED,)), rivals=((2, 2),) if early else ()))
     assert receive(leader, 3, locked(1))[0].startswith("Invite(number=2")  # those it knew of before are admitted
     if not early:
-        assert receive(leader, 1, StepDown(1, 2, 2)) == []
-    assert receive(leader, 3, Forward(1, (3, 5, (RED,)))) == []
+        assert receive(leader, 1, StepDown(0, 1, 2, 2)) == []
+    assert receive(leader, 3, Forward(0, 1, (3, 5, (RED,)))) == []
     assert release(leader) == [f"Released(number=1, leader=0, weight=(1, 1), fence=1) to {member}" for member in (1, 3)]
 
 
 def test_a_conflict_that_is_over_is_none() -> None:
     leader = waiting(SurrogateConcurrent, 0, RED)
-    receive(leader, 1, surrogate_concurrent.Locked(1, 0, (), ((2, 2),), ((2, 2),)))
+    receive(leader, 1, surrogate_concurrent.Locked(0, 1, 0, (), ((2, 2),), ((2, 2),)))
     receive(leader, 3, locked(1))
-    receive(leader, 3, StepDown(1, 2, 1))
-    assert receive(leader, 3, Forward(1, (3, 5, (RED,)))) == ["Invite(number=3, group=0, fence=1, weight=(1, 1)) to 5"]
+    receive(leader, 3, StepDown(0, 1, 2, 1))
+    assert receive(leader, 3, Forward(0, 1, (3, 5, (RED,)))) == [
+        "Invite(number=3, group=0, fence=1, weight=(1, 1)) to 5"
+    ]
 
 
 def test_a_leader_without_followers_releases_its_quorum_when_it_leaves() -> None:
     """ "or (2) leaving the critical section without inviting any follower (that is, its weight is one)." """
     leader = leading()
     assert release(leader)[0] == "Released(number=1, leader=0, weight=(1, 0), fence=1) to 1"
-    assert receive(leader, 1, Forward(1, (2, 5, (RED,)))) == []
+    assert receive(leader, 1, Forward(0, 1, (2, 5, (RED,)))) == []
 
 
 def test_a_leader_with_followers_goes_on_inviting_until_it_has_to_step_down() -> None:
     leader = leading()
-    receive(leader, 1, Forward(1, (2, 5, (RED,))))
+    receive(leader, 1, Forward(0, 1, (2, 5, (RED,))))
     assert release(leader) == []
-    assert receive(leader, 1, Forward(1, (2, 6, (RED,)))) == ["Invite(number=2, group=0, fence=1, weight=(1, 2)) to 6"]
-    assert receive(leader, 1, StepDown(1, 2, 3))[0] == "Released(number=1, leader=0, weight=(1, 2), fence=1) to 1"
+    assert receive(leader, 1, Forward(0, 1, (2, 6, (RED,)))) == [
+        "Invite(number=2, group=0, fence=1, weight=(1, 2)) to 6"
+    ]
+    assert receive(leader, 1, StepDown(0, 1, 2, 3))[0] == "Released(number=1, leader=0, weight=(1, 2), fence=1) to 1"
 
 
 def test_a_leader_that_recovers_invites_itself() -> None:
     """Its own member is locked for its first request and forwards the second to it."""
     leader = leading()
-    receive(leader, 1, Forward(1, (2, 5, (RED,))))
+    receive(leader, 1, Forward(0, 1, (2, 5, (RED,))))
     release(leader)
     assert ask(leader, RED) == [
-        "Request(number=2, groups=(0,)) to 1",
-        "Request(number=2, groups=(0,)) to 3",
+        "Request(time=2, groups=(0,)) to 1",
+        "Request(time=2, groups=(0,)) to 3",
         "Cancel(number=2) to 1",
         "Cancel(number=2) to 3",
         "enters",
     ]
-    assert receive(leader, 1, StepDown(1, 2, 3))[0] == "Released(number=1, leader=0, weight=(1, 2), fence=1) to 1"
+    assert receive(leader, 1, StepDown(0, 1, 2, 3))[0] == "Released(number=1, leader=0, weight=(1, 2), fence=1) to 1"
     assert release(leader)[0] == "Released(number=2, leader=0, weight=(1, 2), fence=1) to 1"
 
 
 def test_concurrent_entry_refuses_what_cannot_be() -> None:
     asker = waiting(SurrogateConcurrent, 0, RED)
-    assert refuses(asker, 2, Forward(1, (2, 5, (RED,))))
-    assert refuses(asker, 1, Forward(2, (2, 5, (RED,))))
-    assert refuses(asker, 2, StepDown(1, 2, 2))
+    assert refuses(asker, 2, Forward(0, 1, (2, 5, (RED,))))
+    assert refuses(asker, 1, Forward(0, 2, (2, 5, (RED,))))
+    assert refuses(asker, 2, StepDown(0, 1, 2, 2))
 
 
 # -- VIII-B: achieving unnecessary blocking freedom --------------------------------------------------------
@@ -452,15 +471,15 @@ def test_requests_with_a_type_in_common_go_with_a_lock() -> None:
     receive(member, 0, Request(1, (RED,)))
     for source, number, groups in ((5, 2, (RED, BLUE)), (2, 3, (BLUE, GREEN)), (4, 4, (GREEN,))):
         receive(member, source, Request(number, groups))
-    assert "compatible=((3, 2, (1, 2)),)" in receive(member, 0, Released(1, 0, (1, 0), 1))[0]
+    assert "compatible=((3, 2, (1, 2)),)" in receive(member, 0, Released(0, 1, 0, (1, 0), 1))[0]
 
 
 def test_the_type_that_most_are_content_with_is_chosen() -> None:
     """ "To maximize concurrency, alpha chooses a type t [...] for which the number of requests in
     intersecting-set(alpha) that are 'compatible' with t is maximized." """
     asker = waiting(SurrogateTypes, 0, RED, BLUE, GREEN)
-    receive(asker, 1, surrogate.Locked(1, 0, ((1, 4, (RED,)), (2, 6, (BLUE,))), ()))
-    assert receive(asker, 3, surrogate.Locked(1, 0, ((2, 2, (BLUE, GREEN)),), ())) == [
+    receive(asker, 1, surrogate.Locked(0, 1, 0, ((1, 4, (RED,)), (2, 6, (BLUE,))), ()))
+    assert receive(asker, 3, surrogate.Locked(0, 1, 0, ((2, 2, (BLUE, GREEN)),), ())) == [
         "Invite(number=2, group=1, fence=1, weight=(1, 1)) to 2",
         "Invite(number=2, group=1, fence=1, weight=(1, 2)) to 6",
         "enters",
@@ -471,8 +490,8 @@ def test_the_others_wait_on() -> None:
     member = process(SurrogateTypes, 1)
     receive(member, 0, Request(1, (RED, BLUE)))
     receive(member, 5, Request(2, (RED,)))
-    receive(member, 4, Released(1, 0, HALF, 1))
-    assert receive(member, 0, Released(1, 0, HALF, 1))[0].startswith("Locked(number=2")
+    receive(member, 4, Released(0, 1, 0, HALF, 1))
+    assert receive(member, 0, Released(0, 1, 0, HALF, 1))[0].startswith("Locked(number=2")
 
 
 # -- VIII-C: information structures ------------------------------------------------------------------------
@@ -486,10 +505,10 @@ def test_the_request_set_is_asked_and_the_inform_set_released() -> None:
     """ "A process sends its request to all processes in its request set. [...] However, on leaving the critical
     section, it sends a RELEASED message to nodes in its inform set only." Here: two clusters, {0, 1} and {2, 3}."""
     asker = general(1, "clusters:2")
-    assert ask(asker, RED) == [f"Request(number=1, groups=(0,)) to {process}" for process in (0, 2, 3)]
+    assert ask(asker, RED) == [f"Request(time=1, groups=(0,)) to {process}" for process in (0, 2, 3)]
     for process_asked in (0, 2):
-        assert receive(asker, process_asked, surrogate.Locked(1, 0, (), ())) == []
-    assert receive(asker, 3, surrogate.Locked(1, 0, (), ())) == ["enters"]
+        assert receive(asker, process_asked, surrogate.Locked(0, 1, 0, (), ())) == []
+    assert receive(asker, 3, surrogate.Locked(0, 1, 0, (), ())) == ["enters"]
     assert release(asker) == ["Released(number=1, leader=1, weight=(1, 0), fence=1) to 0"]
 
 
@@ -507,14 +526,14 @@ def test_a_free_node_agrees_up_to_the_first_that_locks_it() -> None:
     """ "a node can continue to send a GRANT message until it sends a GRANT message to a process such that it belongs to
     the inform set of that process." """
     member = general(2, "clusters:2")
-    for source, number in ((3, 1), (0, 2), (2, 3), (1, 4)):
+    for source, number in ((3, 1), (0, 2), (2, 4), (1, 5)):
         if source == 2:
             ask(member, BLUE)
         else:
             receive(member, source, Request(number, (RED,)))
-    told = receive(member, 3, Released(1, 3, (1, 0), 1))
-    assert told == ["Locked(number=2, fence=1, compatible=((4, 1, (0,)),), over=((3, 1),)) to 0"]
-    assert member.locked_for == (3, 2, (BLUE,))
+    told = receive(member, 3, Released(0, 1, 3, (1, 0), 1))
+    assert told == ["Locked(number=2, fence=1, compatible=((5, 1, (0,)),), over=((3, 1),)) to 0"]
+    assert member.locked_for == (4, 2, (BLUE,))
 
 
 # -- VIII-C.1: modification when inform sets are singleton -------------------------------------------------
@@ -525,7 +544,7 @@ def solitary(me: int) -> Any:
 
 
 def granted(number: int, *compatible: Any, over: Any = (), followers: Any = ()) -> surrogate_solitary.Locked:
-    return surrogate_solitary.Locked(number, 0, compatible, over, followers)
+    return surrogate_solitary.Locked(0, number, 0, compatible, over, followers)
 
 
 def test_a_leader_agrees_to_others_as_soon_as_it_has_left_itself() -> None:
@@ -548,13 +567,13 @@ def test_a_process_that_is_agreed_to_waits_for_the_followers() -> None:
     receive(asker, 1, granted(1, over=((1, 1),)))
     receive(asker, 3, granted(1))
     assert receive(asker, 0, granted(1, followers=((1, 1),))) == []
-    assert receive(asker, 1, Released(1, 0, HALF, 1)) == ["enters"]
+    assert receive(asker, 1, Released(0, 1, 0, HALF, 1)) == ["enters"]
 
 
 def test_it_does_not_wait_for_one_that_has_left() -> None:
     asker = solitary(2)
     ask(asker, BLUE)
-    receive(asker, 1, Released(1, 0, HALF, 1))
+    receive(asker, 1, Released(0, 1, 0, HALF, 1))
     receive(asker, 0, granted(1, followers=((1, 1),)))
     receive(asker, 1, granted(1))
     assert receive(asker, 3, granted(1)) == ["enters"]
@@ -565,7 +584,7 @@ def test_a_follower_that_leaves_tells_everybody() -> None:
     leader belongs." """
     follower = solitary(1)
     ask(follower, RED)
-    receive(follower, 0, surrogate_b.Invite(1, RED, 1, HALF))
+    receive(follower, 0, surrogate_b.Invite(0, 1, RED, 1, HALF))
     assert release(follower) == ["Released(number=1, leader=0, weight=(1, 1), fence=1) to all"]
 
 

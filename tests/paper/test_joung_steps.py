@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from steps import node, receive, release, step
+import steps
+from steps import node, step, untimed
 
 from congenial.algorithms.group import maekawa_s as s
 from congenial.algorithms.group.maekawa_m import Failed, Inquire, Locked, MaekawaM, Release, Relinquish, Request
@@ -26,7 +27,15 @@ N = 4
 
 
 def ask(process: Node, group: int) -> list[str]:
-    return step(lambda out: process.request((group,), out))
+    return untimed(step(lambda out: process.request((group,), out)))
+
+
+def receive(process: Node, source: int, message: Message) -> list[str]:
+    return untimed(steps.receive(process, source, message))
+
+
+def release(process: Node) -> list[str]:
+    return untimed(steps.release(process))
 
 
 def m(me: int) -> Any:
@@ -42,9 +51,9 @@ def sequential(me: int) -> Any:
 
 def test_a_request_goes_to_the_quorum_of_the_process_and_its_group() -> None:
     """ "it selects a quorum and sends a REQUEST message to all the quorum members" """
-    assert ask(m(1), 0) == ["Request(number=1, group=0) to 2", "Request(number=1, group=0) to 3"]
-    assert ask(m(1), 1) == ["Request(number=1, group=1) to 3"]  # and to itself
-    assert ask(m(1), 9) == ["Request(number=1, group=9) to 0", "Request(number=1, group=9) to 3"]  # the shared one
+    assert ask(m(1), 0) == ["Request(time=1, group=0) to 2", "Request(time=1, group=0) to 3"]
+    assert ask(m(1), 1) == ["Request(time=1, group=1) to 3"]  # and to itself
+    assert ask(m(1), 9) == ["Request(time=1, group=9) to 0", "Request(time=1, group=9) to 3"]  # the shared one
 
 
 def test_a_member_issues_several_locks_for_one_group() -> None:
@@ -70,7 +79,7 @@ def test_an_older_one_takes_all_younger_locks_back() -> None:
     for source, number in ((0, 3), (1, 1), (2, 3)):
         receive(member, source, Request(number, 0))
     assert receive(member, 3, Request(2, 1)) == ["Failed() to 3"]  # 1 is older, and so far the oldest
-    assert receive(member, 1, Release(1)) == ["Inquire() to 0", "Inquire() to 2"]
+    assert receive(member, 1, Release(0, 1)) == ["Inquire() to 0", "Inquire() to 2"]
 
 
 def test_what_is_given_back_goes_to_the_oldest_and_to_its_group() -> None:
@@ -80,7 +89,7 @@ def test_what_is_given_back_goes_to_the_oldest_and_to_its_group() -> None:
     receive(member, 0, Request(3, 0))
     assert receive(member, 1, Request(2, 1)) == ["Inquire() to 0"]
     assert receive(member, 2, Request(2, 1)) == []  # it has not lost either: nobody older asks for another group
-    assert receive(member, 0, Relinquish()) == ["Locked(fence=0) to 1", "Locked(fence=0) to 2"]
+    assert receive(member, 0, Relinquish(0)) == ["Locked(fence=0) to 1", "Locked(fence=0) to 2"]
     assert member.queue == [(3, 0, 0)]
 
 
@@ -89,10 +98,10 @@ def test_the_oldest_request_decides_whom_a_member_is_for() -> None:
     receive(member, 0, Request(1, 0))
     assert receive(member, 1, Request(2, 1)) == ["Failed() to 1"]
     assert receive(member, 2, Request(3, 0)) == ["Locked(fence=0) to 2"]  # with the oldest, past an older one
-    assert receive(member, 0, Release(1)) == ["Inquire() to 2"]  # which is now the oldest
+    assert receive(member, 0, Release(0, 1)) == ["Inquire() to 2"]  # which is now the oldest
     assert receive(member, 0, Request(4, 0)) == ["Failed() to 0"]
-    assert receive(member, 2, Relinquish()) == ["Locked(fence=1) to 1"]
-    assert receive(member, 1, Release(2)) == ["Locked(fence=2) to 2", "Locked(fence=2) to 0"]
+    assert receive(member, 2, Relinquish(0)) == ["Locked(fence=1) to 1"]
+    assert receive(member, 1, Release(0, 2)) == ["Locked(fence=2) to 2", "Locked(fence=2) to 0"]
 
 
 def test_one_who_is_overtaken_in_the_queue_is_told_once() -> None:
@@ -108,9 +117,9 @@ def test_a_process_that_has_lost_gives_back_what_it_is_asked_for() -> None:
     successfully lock all its quorum members" """
     asker = m(1)
     ask(asker, 0)
-    receive(asker, 2, Locked(0))
-    assert receive(asker, 2, Inquire()) == []
-    assert receive(asker, 3, Failed()) == ["Relinquish() to 2"]
+    receive(asker, 2, Locked(0, 0))
+    assert receive(asker, 2, Inquire(0)) == []
+    assert receive(asker, 3, Failed(0)) == ["Relinquish() to 2"]
     assert asker.locks == []
 
 
@@ -118,9 +127,9 @@ def test_it_enters_with_all_locks_and_gives_them_back() -> None:
     """ "It enters the critical section once it has successfully locked all its quorum members." """
     asker = m(1)
     ask(asker, 0)
-    assert receive(asker, 3, Locked(4)) == []
-    assert receive(asker, 2, Locked(2)) == ["enters"]
-    assert receive(asker, 2, Inquire()) == []
+    assert receive(asker, 3, Locked(0, 4)) == []
+    assert receive(asker, 2, Locked(0, 2)) == ["enters"]
+    assert receive(asker, 2, Inquire(0)) == []
     assert release(asker) == ["Release(fence=5) to 2", "Release(fence=5) to 3"]
 
 
@@ -128,9 +137,9 @@ def test_fences_count_the_sessions_of_others() -> None:
     member = m(3)
     for source, group, fence in ((0, 0, 1), (1, 1, 2), (2, 1, 2)):
         receive(member, source, Request(1, group))
-        receive(member, source, Release(fence))
+        receive(member, source, Release(0, fence))
     assert receive(member, 0, Request(2, 1)) == ["Locked(fence=1) to 0"]  # the session goes on
-    receive(member, 0, Release(2))
+    receive(member, 0, Release(0, 2))
     assert receive(member, 0, Request(3, 0)) == ["Locked(fence=2) to 0"]
 
 
@@ -141,7 +150,7 @@ def test_toyomura_asks_one_quorum_for_all_groups() -> None:
     """ "Toyomura et al have proposed a quorum-based algorithm that uses a traditional quorum system" """
     for group in (0, 1, 10**30):
         asker = node(Toyomura, 1, N, quorums="grid")
-        assert ask(asker, group) == [f"Request(number=1, group={group}) to {to}" for to in (0, 3)]
+        assert ask(asker, group) == [f"Request(time=1, group={group}) to {to}" for to in (0, 3)]
 
 
 # -- Maekawa_S: a fixed order ------------------------------------------------------------------------------
@@ -190,11 +199,11 @@ def waiting(process: Any) -> Any:
 
 IMPOSSIBLE: dict[str, tuple[Any, int, Message]] = {
     "a second request": (waiting(m(0)), 0, Request(5, 0)),
-    "a lock nobody asked for": (m(0), 1, Locked(0)),
-    "a lock from no member": (waiting(m(0)), 3, Locked(0)),
-    "a failure of no request": (m(0), 1, Failed()),
-    "a lock given back that was not given": (m(0), 1, Relinquish()),
-    "a release of another's lock": (waiting(m(0)), 1, Release(1)),
+    "a lock nobody asked for": (m(0), 1, Locked(0, 0)),
+    "a lock from no member": (waiting(m(0)), 3, Locked(0, 0)),
+    "a failure of no request": (m(0), 1, Failed(0)),
+    "a lock given back that was not given": (m(0), 1, Relinquish(0)),
+    "a release of another's lock": (waiting(m(0)), 1, Release(0, 1)),
     "a request twice, in order": (waiting(sequential(0)), 0, s.Request(0)),
     "a lock out of order": (waiting(sequential(1)), 3, s.Locked(0)),
     "a lock of no request, in order": (sequential(1), 2, s.Locked(0)),

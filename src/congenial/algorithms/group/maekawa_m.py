@@ -9,9 +9,10 @@ all the locks must be asked back, up to b of them, where b processes use the mem
 messages in the worst case, with surficial quorums of degree d O(qn/d).
 
 Joung 2003, as described in Atreya, Mittal & Peri 2007, sections I, III-B and VII; the original was not available. As
-there, a member can be locked for n requests. Ours are two things. The oldest request decides; so nobody starves, since
-no more are admitted ahead of a request once it is the oldest. And, as in our Maekawa, a request that is overtaken in
-the queue is told that it has lost. Groups beyond the number the quorums are made for share a quorum (see
+there, a member can be locked for n requests, and requests are numbered by Lamport's logical clocks, which grow with
+every message (`parts/clocks.py`). Ours are two things. The oldest request decides; so nobody starves, since no more are
+admitted ahead of a request once it is the oldest. And, as in our Maekawa, a request that is overtaken in the queue is
+told that it has lost. Groups beyond the number the quorums are made for share a quorum (see
 `parts/quorums/surficial.py`). Channels must be FIFO. Added: fences. Members remember the largest they were told of, and
 the largest of another group. One more than the largest of all other groups is the same for all that are inside
 together.
@@ -28,11 +29,13 @@ from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
 
+from congenial.kernel.errors import UnexpectedMessage
 from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Option, Spec
+from congenial.parts.clocks import Timed, after
 from congenial.parts.loopback import QueuedLoopback
 from congenial.parts.quorums.surficial import Surficial, build_surficial
 from congenial.problems.group import GROUP
@@ -62,33 +65,32 @@ SPEC = Spec(
 
 
 @dataclass(frozen=True)
-class Request(Message):
-    number: int
+class Request(Timed):  # its time is the number of the request
     group: int
 
 
 @dataclass(frozen=True)
-class Locked(Message):
+class Locked(Timed):
     fence: int
 
 
 @dataclass(frozen=True)
-class Failed(Message):
+class Failed(Timed):
     pass
 
 
 @dataclass(frozen=True)
-class Inquire(Message):
+class Inquire(Timed):
     pass
 
 
 @dataclass(frozen=True)
-class Relinquish(Message):
+class Relinquish(Timed):
     pass
 
 
 @dataclass(frozen=True)
-class Release(Message):
+class Release(Timed):
     fence: int
 
 
@@ -123,7 +125,7 @@ class SharedLocks(QueuedLoopback):
 
     def __init__(self, me: int, n: int) -> None:
         super().__init__(me, n)
-        self.highest = 0  # number seen in any request
+        self.clock = 0
         # in the role of a requester
         self.quorum: tuple[int, ...] = ()
         self.group = 0
@@ -146,16 +148,16 @@ class SharedLocks(QueuedLoopback):
 
     def request(self, groups: Groups, out: Out) -> None:
         self.wait()
-        self.highest += 1
+        self.clock += 1
         self.group = groups[0]
         self.quorum = self._quorum_of(self.group)
         self.fence = 0
-        self._tell_quorum(Request(self.highest, self.group), out)
+        self._tell_quorum(Request(self.clock, self.group), out)
 
     def release(self, out: Out) -> None:
         self.leave()
         self.locks = []
-        self._tell_quorum(Release(self.fence), out)
+        self._tell_quorum(Release(self.clock, self.fence), out)
 
     def _on_locked(self, member: int, fence: int, out: Out) -> None:
         self.fence = max(self.fence, fence + 1)
@@ -181,13 +183,12 @@ class SharedLocks(QueuedLoopback):
         for member in self.inquiries:
             self.locks.remove(member)
             self.lost.append(member)
-            self._tell(member, Relinquish(), out)
+            self._tell(member, Relinquish(self.clock), out)
         self.inquiries = []
 
     # -- a member of quorums ---------------------------------------------------------------------------
 
     def _on_request(self, src: int, number: int, group: int, out: Out) -> None:
-        self.highest = max(self.highest, number)
         self._queue_up((number, src, group), out)
 
     def _on_relinquish(self, src: int, out: Out) -> None:
@@ -229,7 +230,7 @@ class SharedLocks(QueuedLoopback):
                 self._ask_locks_back(out)
 
     def _lock_for_group(self, out: Out) -> None:
-        locked = Locked(self.latest.of_others(self.held))
+        locked = Locked(self.clock, self.latest.of_others(self.held))
         for number, process, group in self.queue:
             if group == self.held:
                 self.told.discard(process)
@@ -241,7 +242,7 @@ class SharedLocks(QueuedLoopback):
         for _, process in self.holders:
             if process not in self.inquired:
                 self.inquired.add(process)
-                self._tell(process, Inquire(), out)
+                self._tell(process, Inquire(self.clock), out)
 
     def _tell_losers(self, out: Out) -> None:
         """A waiting request has lost if an older one, locked or waiting, is for another group."""
@@ -252,7 +253,7 @@ class SharedLocks(QueuedLoopback):
             mixed = mixed or group != first[2]
             if process not in self.told and (mixed or (oldest_lock < (number, process) and group != self.held)):
                 self.told.add(process)
-                self._tell(process, Failed(), out)
+                self._tell(process, Failed(self.clock), out)
 
     # -- messages --------------------------------------------------------------------------------------
 
@@ -261,9 +262,18 @@ class SharedLocks(QueuedLoopback):
             self._tell(member, msg, out)
         self._hear_myself(out)
 
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        before = self.clock
+        self.clock = after(before, msg)
+        try:
+            super().receive(src, msg, out)
+        except UnexpectedMessage:
+            self.clock = before
+            raise
+
     def _handle(self, src: int, msg: Message, out: Out) -> None:
         if isinstance(msg, Request) and not self._knows(src):
-            self._on_request(src, msg.number, msg.group, out)
+            self._on_request(src, msg.time, msg.group, out)
         elif isinstance(msg, Locked) and self._awaits(src):
             self._on_locked(src, msg.fence, out)
         elif isinstance(msg, Failed) and self._awaits(src):

@@ -39,7 +39,7 @@ SPEC = replace(
     title="Surrogate",
     reference="Atreya, Mittal & Peri 2007, section IV-C",
     messages=Law("3*(q_min-1)", "7*q + 1"),
-    size="2+3b+2n, O(b) amortised",
+    size="3+3b+2n, O(b) amortised",
 )
 
 
@@ -83,7 +83,7 @@ class Surrogate(SurrogateB):
     # -- a member of quorums ---------------------------------------------------------------------------
 
     def _locked(self, request: Asked) -> surrogate_quorum.Locked:
-        return Locked(request[0], self.fence, self._compatible(request), self.news.tell(request[1]))
+        return Locked(self.clock, request[0], self.fence, self._compatible(request), self.news.tell(request[1]))
 
     def _on_cancel(self, src: int, number: int, out: Out) -> None:
         self.news.learn(src, number)

@@ -26,6 +26,7 @@ from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import INSIDE
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Law, Spec
+from congenial.parts.clocks import Timed
 from congenial.parts.quorums.system import Quorums
 
 SPEC = replace(
@@ -39,12 +40,12 @@ SPEC = replace(
 
 
 @dataclass(frozen=True)
-class Leave(Message):
+class Leave(Timed):
     pass
 
 
 @dataclass(frozen=True)
-class Released(Message):
+class Released(Timed):
     number: int
     fence: int
 
@@ -68,16 +69,16 @@ class SurrogateA(SurrogateQuorum):
 
     def _invite(self, request: Asked, out: Out) -> None:
         self.followers += 1
-        self._tell(request[1], Invite(request[0], self.group, self.fence), out)
+        self._tell(request[1], Invite(self.clock, request[0], self.group, self.fence), out)
 
     def _on_stale_invite(self, src: int, msg: Invite, out: Out) -> None:
-        self._tell(src, Leave(), out)
+        self._tell(src, Leave(self.clock), out)
 
     def _leave_forum(self, out: Out) -> None:
         if self.leader == self.me:
             self._release_if_all_left(out)
         else:
-            self._tell(self.leader, Leave(), out)
+            self._tell(self.leader, Leave(self.clock), out)
 
     def _on_leave(self, out: Out) -> None:
         self.followers -= 1
@@ -86,7 +87,7 @@ class SurrogateA(SurrogateQuorum):
     def _release_if_all_left(self, out: Out) -> None:
         """While I hold my quorum no other process can lead: if I am inside, then as the leader."""
         if self.followers == 0 and self.phase != INSIDE:
-            released = Released(self.led, self.fence)
+            released = Released(self.clock, self.led, self.fence)
             self.led = 0
             self._tell_all(self.quorum, released, out)
 
@@ -105,10 +106,10 @@ class SurrogateA(SurrogateQuorum):
 
     # -- messages --------------------------------------------------------------------------------------
 
-    def receive(self, src: int, msg: Message, out: Out) -> None:
+    def _handle(self, src: int, msg: Message, out: Out) -> None:
         if isinstance(msg, Leave) and self.led and self.followers:
             self._on_leave(out)
         elif isinstance(msg, Released) and self._is_locked_for(src, msg.number):
             self._on_released(msg, out)
         else:
-            super().receive(src, msg, out)
+            super()._handle(src, msg, out)

@@ -22,6 +22,7 @@ from congenial.algorithms.group.surrogate_quorum import Asked, SurrogateQuorum
 from congenial.kernel.message import Message, Messages
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Law, Spec
+from congenial.parts.clocks import Timed
 from congenial.parts.quorums.information import Information
 from congenial.parts.quorums.system import Quorums
 from congenial.parts.weights import NOTHING, ONE, Weight, at_most_one, half, plus
@@ -42,7 +43,7 @@ class Invite(surrogate_quorum.Invite):
 
 
 @dataclass(frozen=True)
-class Released(Message):
+class Released(Timed):
     number: int
     leader: int
     weight: Weight = field(metadata={"type": Weight})
@@ -67,7 +68,7 @@ class SurrogateB(SurrogateQuorum):
 
     def _invite(self, request: Asked, out: Out) -> None:
         self.weight = half(self.weight)
-        self._tell(request[1], Invite(request[0], self.group, self.fence, self.weight), out)
+        self._tell(request[1], Invite(self.clock, request[0], self.group, self.fence, self.weight), out)
 
     def _on_invite(self, src: int, msg: surrogate_quorum.Invite, out: Out) -> None:
         if not isinstance(msg, Invite):
@@ -78,10 +79,10 @@ class SurrogateB(SurrogateQuorum):
 
     def _on_stale_invite(self, src: int, msg: surrogate_quorum.Invite, out: Out) -> None:
         assert isinstance(msg, Invite)
-        self._tell_all(self.quorums[src], Released(msg.number, src, msg.weight, msg.fence), out)
+        self._tell_all(self.quorums[src], Released(self.clock, msg.number, src, msg.weight, msg.fence), out)
 
     def _leave_forum(self, out: Out) -> None:
-        released = Released(self.number, self.leader, self.weight, self.fence)
+        released = Released(self.clock, self.number, self.leader, self.weight, self.fence)
         self.weight = NOTHING
         self._tell_all(self.quorums[self.leader], released, out)
 
@@ -100,11 +101,11 @@ class SurrogateB(SurrogateQuorum):
 
     # -- messages --------------------------------------------------------------------------------------
 
-    def receive(self, src: int, msg: Message, out: Out) -> None:
+    def _handle(self, src: int, msg: Message, out: Out) -> None:
         if isinstance(msg, Released) and self._is_a_share_of_my_lock(msg):
             self._on_released(src, msg, out)
         else:
-            super().receive(src, msg, out)
+            super()._handle(src, msg, out)
 
     def _is_a_share_of_my_lock(self, msg: Released) -> bool:
         holder = self.locked_for

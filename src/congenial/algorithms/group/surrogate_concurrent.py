@@ -30,6 +30,7 @@ from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import INSIDE
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Law, Spec
+from congenial.parts.clocks import Timed
 from congenial.parts.quorums.system import Quorums
 from congenial.parts.updates import Items
 from congenial.parts.weights import NOTHING, ONE, half
@@ -50,13 +51,13 @@ class Locked(surrogate.Locked):
 
 
 @dataclass(frozen=True)
-class Forward(Message):
+class Forward(Timed):
     number: int  # of the request that the lock was given to
     request: Asked = field(metadata={"type": Asked})
 
 
 @dataclass(frozen=True)
-class StepDown(Message):
+class StepDown(Timed):
     number: int  # of the request that the lock was given to
     process: int  # the process that asks for another group
     rival: int  # and the number of its request
@@ -107,7 +108,7 @@ class SurrogateConcurrent(Surrogate):
         """The request counts as over from now on, so that it is not invited twice."""
         self.over[request[1]] = request[0]
         self.kept = half(self.kept)
-        self._tell(request[1], Invite(request[0], self.group, self.fence, self.kept), out)
+        self._tell(request[1], Invite(self.clock, request[0], self.group, self.fence, self.kept), out)
 
     def _on_forward(self, msg: Forward, out: Out) -> None:
         number, process, _ = msg.request
@@ -131,7 +132,7 @@ class SurrogateConcurrent(Surrogate):
             self._let_go(out)
 
     def _let_go(self, out: Out) -> None:
-        released = Released(self.led, self.me, self.kept, self.fence)
+        released = Released(self.clock, self.led, self.me, self.kept, self.fence)
         self.led = 0
         self.kept = NOTHING
         self.open = False
@@ -146,15 +147,15 @@ class SurrogateConcurrent(Surrogate):
     def _on_request(self, src: int, msg: Request, out: Out) -> None:
         holder = self.locked_for
         super()._on_request(src, msg, out)
-        request: Asked = (msg.number, src, msg.groups)
+        request: Asked = (msg.time, src, msg.groups)
         if holder is None or self.locked_for != holder:  # LOCKED says all there is to know
             return
         if not self._are_compatible(holder[2], msg.groups):
-            self._tell(holder[1], StepDown(holder[0], src, msg.number), out)
+            self._tell(holder[1], StepDown(self.clock, holder[0], src, msg.time), out)
         elif self._rivals_of(holder):
             self.held_back.append(request)
         else:
-            self._tell(holder[1], Forward(holder[0], request), out)
+            self._tell(holder[1], Forward(self.clock, holder[0], request), out)
 
     def _on_cancel(self, src: int, number: int, out: Out) -> None:
         super()._on_cancel(src, number, out)
@@ -164,7 +165,7 @@ class SurrogateConcurrent(Surrogate):
             late = self.held_back
             self.held_back = []
             for request in late:
-                self._tell(holder[1], Forward(holder[0], request), out)
+                self._tell(holder[1], Forward(self.clock, holder[0], request), out)
 
     def _lock(self, request: Asked, out: Out) -> None:
         self.held_back = []
@@ -172,7 +173,7 @@ class SurrogateConcurrent(Surrogate):
 
     def _locked(self, request: Asked) -> surrogate_quorum.Locked:
         compatible, news = self._compatible(request), self.news.tell(request[1])
-        return Locked(request[0], self.fence, compatible, news, self._rivals_of(request))
+        return Locked(self.clock, request[0], self.fence, compatible, news, self._rivals_of(request))
 
     def _rivals_of(self, request: Asked) -> Items:
         wanted = request[2]
@@ -180,10 +181,10 @@ class SurrogateConcurrent(Surrogate):
 
     # -- messages --------------------------------------------------------------------------------------
 
-    def receive(self, src: int, msg: Message, out: Out) -> None:
+    def _handle(self, src: int, msg: Message, out: Out) -> None:
         if isinstance(msg, Forward) and self._has_asked(src, msg.number):
             self._on_forward(msg, out)
         elif isinstance(msg, StepDown) and self._has_asked(src, msg.number):
             self._on_step_down(msg, out)
         else:
-            super().receive(src, msg, out)
+            super()._handle(src, msg, out)

@@ -9,10 +9,11 @@ surrogate. It must stay locked until all of them have left. The forms differ in 
 
 Atreya, Mittal & Peri 2007, sections III-B and IV-A. Every message carries the number of the request it is about, so
 that stale messages are recognised: those about a request that is over, because its process was admitted by another
-leader. As in our `maekawa`, a request that led a member's queue and is overtaken there is told that it has lost.
-Changed: a process that gives a lock back forgets what came with it (it will be told again). Otherwise a leader could
-invite by lists that are long out of date. Added: fences; a session's fence travels with INVITE, and back with what
-releases the locks.
+leader. The number is the time at which the request was made, by Lamport's logical clocks: every message carries its
+sender's clock, and is received at a later time (`parts/clocks.py`). As in our `maekawa`, a request that led a member's
+queue and is overtaken there is told that it has lost. Changed: a process that gives a lock back forgets what came with
+it (it will be told again). Otherwise a leader could invite by lists that are long out of date. Added: fences; a
+session's fence travels with INVITE, and back with what releases the locks.
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ from typing import ClassVar, TypeAlias
 
 from mypy_extensions import mypyc_attr
 
+from congenial.kernel.errors import UnexpectedMessage
 from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Option, Spec
+from congenial.parts.clocks import Timed, after
 from congenial.parts.loopback import Loopback
 from congenial.parts.quorums.constructions import CONSTRUCTIONS, build_quorums
 from congenial.parts.quorums.information import Information
@@ -43,7 +46,7 @@ SPEC = Spec(
     problem=GROUP,
     fifo=True,
     fences=True,
-    size="2+3b",
+    size="3+3b",
     waiting=Law("2"),
     concurrency="n",
     concurrent_entry=False,
@@ -56,42 +59,41 @@ SPEC = Spec(
 
 
 @dataclass(frozen=True)
-class Request(Message):
-    number: int
+class Request(Timed):  # its time is the number of the request
     groups: Groups
 
 
 @dataclass(frozen=True)
-class Locked(Message):
+class Locked(Timed):
     number: int
     fence: int
     compatible: tuple[Asked, ...] = field(metadata={"type": tuple[Asked, ...]})
 
 
 @dataclass(frozen=True)
-class Failed(Message):
+class Failed(Timed):
     number: int
 
 
 @dataclass(frozen=True)
-class Inquire(Message):
+class Inquire(Timed):
     number: int
 
 
 @dataclass(frozen=True)
-class Relinquish(Message):
+class Relinquish(Timed):
     number: int
 
 
 @dataclass(frozen=True)
-class Invite(Message):
+class Invite(Timed):
     number: int
     group: int
     fence: int
 
 
 @dataclass(frozen=True)
-class Cancel(Message):
+class Cancel(Timed):
     number: int
 
 
@@ -107,10 +109,10 @@ class SurrogateQuorum(Loopback):
         else:
             self.quorum = quorums.asks(me)  # the processes whose locks I need
             self.quorums = quorums.inform_sets  # the processes that get locked, for everybody
-        self.highest = 0  # number seen in any request
+        self.clock = 0
         self.fence = 0  # the largest seen
         # in the role of a requester
-        self.number = 0  # of my latest request
+        self.number = 0  # of my latest request: when it was made
         self.groups: Groups = ()  # and its groups
         self.locks: dict[int, Locked] = {}  # members locked for me, with what they told me
         self.lost: list[int] = []  # members at which an older request comes first
@@ -127,10 +129,10 @@ class SurrogateQuorum(Loopback):
 
     def request(self, groups: Groups, out: Out) -> None:
         self.wait()
-        self.highest += 1
-        self.number = self.highest
+        self.clock += 1
+        self.number = self.clock
         self.groups = self._wanted(groups)
-        self._tell_all(self.quorum, Request(self.number, self.groups), out)
+        self._tell_all(self.quorum, Request(self.clock, self.groups), out)
 
     def release(self, out: Out) -> None:
         self.leave()
@@ -164,7 +166,7 @@ class SurrogateQuorum(Loopback):
         for member in wanted:
             del self.locks[member]
             self.lost.append(member)
-            self._tell(member, Relinquish(self.number), out)
+            self._tell(member, Relinquish(self.clock, self.number), out)
 
     # -- leaders and followers -------------------------------------------------------------------------
 
@@ -193,7 +195,7 @@ class SurrogateQuorum(Loopback):
         self.group = msg.group
         self.fence = max(self.fence, msg.fence)
         self._enter(out)
-        self._tell_all(self.quorum, Cancel(self.number), out)
+        self._tell_all(self.quorum, Cancel(self.clock, self.number), out)
 
     def _enter(self, out: Out) -> None:
         self.locks = {}
@@ -226,8 +228,7 @@ class SurrogateQuorum(Loopback):
     # -- a member of quorums ---------------------------------------------------------------------------
 
     def _on_request(self, src: int, msg: Request, out: Out) -> None:
-        self.highest = max(self.highest, msg.number)
-        request: Asked = (msg.number, src, msg.groups)
+        request: Asked = (msg.time, src, msg.groups)
         holder = self.locked_for
         if holder is None:
             self._lock(request, out)
@@ -235,12 +236,12 @@ class SurrogateQuorum(Loopback):
         first = self.queue[0] if self.queue else None
         insort(self.queue, request)
         if holder < request or (first is not None and first < request):
-            self._tell(src, Failed(msg.number), out)
+            self._tell(src, Failed(self.clock, msg.time), out)
         elif not self.inquired:
             self.inquired = True
-            self._tell(holder[1], Inquire(holder[0]), out)
+            self._tell(holder[1], Inquire(self.clock, holder[0]), out)
         elif first is not None and first < holder:  # until now it had not lost
-            self._tell(first[1], Failed(first[0]), out)
+            self._tell(first[1], Failed(self.clock, first[0]), out)
 
     def _on_relinquish(self, out: Out) -> None:
         assert self.locked_for is not None
@@ -269,7 +270,7 @@ class SurrogateQuorum(Loopback):
 
     def _locked(self, request: Asked) -> Locked:
         """The message to a process that I lock myself for."""
-        return Locked(request[0], self.fence, self._compatible(request))
+        return Locked(self.clock, request[0], self.fence, self._compatible(request))
 
     def _compatible(self, request: Asked) -> tuple[Asked, ...]:
         return tuple([waiting for waiting in self.queue if self._are_compatible(request[2], waiting[2])])
@@ -285,6 +286,16 @@ class SurrogateQuorum(Loopback):
             self.receive(self.me, msg, out)
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
+        before = self.clock
+        if src != self.me:  # what I tell myself belongs to the same event
+            self.clock = after(before, msg)
+        try:
+            self._handle(src, msg, out)
+        except UnexpectedMessage:
+            self.clock = before
+            raise
+
+    def _handle(self, src: int, msg: Message, out: Out) -> None:
         if isinstance(msg, Request):
             self._on_request(src, msg, out)
         elif isinstance(msg, Locked) and self._has_asked(src, msg.number) and not self._has_lock(src, msg.number):

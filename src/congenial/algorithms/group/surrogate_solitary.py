@@ -101,7 +101,7 @@ class SurrogateSolitary(SurrogateInformation):
         if self.leader == self.me:
             self._free(out)
         else:
-            released = Released(self.number, self.leader, self.weight, self.fence)
+            released = Released(self.clock, self.number, self.leader, self.weight, self.fence)
             out.broadcast(released)
             self._on_released(self.me, released, out)
 
@@ -109,7 +109,9 @@ class SurrogateSolitary(SurrogateInformation):
 
     def _locked(self, request: Asked) -> surrogate_quorum.Locked:
         followers = tuple([(process, self.followers[process]) for process in sorted(self.followers)])
-        return Locked(request[0], self.fence, self._compatible(request), self.news.tell(request[1]), followers)
+        return Locked(
+            self.clock, request[0], self.fence, self._compatible(request), self.news.tell(request[1]), followers
+        )
 
     def _on_released(self, src: int, msg: Released, out: Out) -> None:
         """A follower has left."""
@@ -124,8 +126,8 @@ class SurrogateSolitary(SurrogateInformation):
             if len(self.locks) == len(self.quorum):
                 self._lead(out)
 
-    def receive(self, src: int, msg: Message, out: Out) -> None:
+    def _handle(self, src: int, msg: Message, out: Out) -> None:
         if isinstance(msg, Released) and msg.leader != src:
             self._on_released(src, msg, out)
         else:
-            super().receive(src, msg, out)
+            super()._handle(src, msg, out)

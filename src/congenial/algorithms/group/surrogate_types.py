@@ -27,7 +27,7 @@ SPEC = replace(
     name="surrogate-types",
     title="Surrogate, type sets",
     reference="Atreya, Mittal & Peri 2007, section VIII-B",
-    size="2+(2+g)b+2n, O(gb) amortised",
+    size="3+(2+g)b+2n, O(gb) amortised",
 )
 
 
