@@ -6,7 +6,7 @@ PYTHONS ?= python3.11 python3.12 python3.13
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
-SOURCES := $(shell find src -name '*.py') setup.py pyproject.toml README.md
+SOURCES := $(shell find src -name '*.py' -o -path '*/studio/page/*') setup.py pyproject.toml README.md
 PYTEST := $(BIN)/python -m pytest -q -n 2
 # The tests of the compiled rooms run once more interpreted, some of them in `make test` and the rest in `make test-deep`.
 # The network, the laboratory and the command line are never compiled.

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from loud import MARK
 from processes import Watched, end_all
 
 settings.register_profile("congenial", deadline=None, max_examples=60)
@@ -17,6 +19,15 @@ settings.load_profile("congenial")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="write the golden files anew instead of comparing")
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """What did not run for want of a program is said loudly, not as one of many lines."""
+    reasons = {str(report.longrepr[2]) for report in terminalreporter.stats.get("skipped", ()) if report.longrepr}
+    for reason in sorted(reasons):
+        if MARK in reason:
+            terminalreporter.section("TESTS THAT DID NOT RUN", red=True, bold=True)
+            terminalreporter.line(reason.partition(MARK)[2], red=True, bold=True)
 
 
 @pytest.fixture

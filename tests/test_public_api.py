@@ -153,7 +153,16 @@ def _mentioned(hints: dict[str, object]) -> set[type]:
 
 
 def test_importing_the_package_does_not_load_the_simulator_or_the_command_line() -> None:
-    heavy = ("congenial.sim", "congenial.checker", "congenial.lab", "typer", "rich", "asyncio", "msgspec")
+    heavy = (
+        "congenial.sim",
+        "congenial.checker",
+        "congenial.lab",
+        "congenial.studio",
+        "typer",
+        "rich",
+        "asyncio",
+        "msgspec",
+    )
     check = f"import sys, congenial; print([m for m in sys.modules if m.startswith({heavy})])"
     ended = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert ended.stdout.strip() == "[]"

@@ -127,6 +127,7 @@ POOLS: dict[str, tuple[str, ...]] = {
     "operations": ("0", "1"),
     "trace": WRITTEN,
     "svg": WRITTEN,
+    "html": WRITTEN,
     "file": ("run.ndjson", "sweep.toml", "broken.json", "folder", "binary"),
     "vary": ("nodes=2,3", "groups=1,2", "requests=1,2", "delay=1;constant:2"),
     "fixed": ("requests=1", "nodes=2", "think=3", "until=100"),
@@ -145,6 +146,7 @@ POOLS: dict[str, tuple[str, ...]] = {
     "socket": ("none.sock", "old.txt"),
     "state": ("state", "folder", "old.txt"),
     "metrics_port": ("0", "8"),
+    "port": ("0",),
     "seconds": ("1",),
     "lock": ("jobs",),
     "top": ("1", "20"),
@@ -315,7 +317,7 @@ class Place:
         shutil.copytree(self.folder, self.model)
         for name in SUBCOMMANDS:
             import_module(f"congenial.cli.{name}")
-        for name in ("lab.api", "sim.detection", "net.locks", "net.service"):
+        for name in ("lab.api", "sim.detection", "net.locks", "net.service", "studio.pages"):
             import_module(f"congenial.{name}")
 
     def close(self) -> None:

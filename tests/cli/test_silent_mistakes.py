@@ -27,6 +27,11 @@ REFUSED = {
     "groups that there are not": ("check ra1 --groups 2 --wants 0;1;2", "should name groups that there are: 0..1"),
     "hops and a trace": ("sim lamport --hops --trace t", "--hops has its own runs"),
     "hops and repetitions": ("sim lamport --hops --repeat 3", "--hops has its own runs"),
+    "hops and a page": ("sim lamport --hops --html t", "--hops has its own runs"),
+    "a page of several runs": ("sim lamport --html t --repeat 2", "--html goes with a single run"),
+    "a page over its trace": ("sim lamport --trace x --html x", "x is named twice"),
+    "a page over what it shows": ("replay run.ndjson --html run.ndjson", "run.ndjson is named twice"),
+    "a studio for nothing": ("studio no-such", "unknown algorithm 'no-such'"),
     "two forms at once": ("compare lamport --json --markdown", "--json and --markdown"),
     "requests in a burst": ("sim lamport --load burst --requests 5", "--requests has no effect with --load burst"),
     "skew of one group": ("sim lamport --skew 20/80", "--skew has no effect with one group"),
@@ -72,7 +77,7 @@ def test_memory_can_be_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
         Scenario("suzuki-kasami", nodes=2000).system()
 
 
-@pytest.mark.parametrize("option", ["--svg", "--trace"])
+@pytest.mark.parametrize("option", ["--svg", "--trace", "--html"])
 @pytest.mark.parametrize("command", ["check", "fuzz"])
 def test_a_file_that_cannot_be_written_is_found_out_before_the_work(
     run: Run, here: Path, monkeypatch: pytest.MonkeyPatch, command: str, option: str

@@ -25,7 +25,8 @@ MAY_IMPORT = {  # a room is a folder or a module of its own; it may always impor
     "view": {"kernel"},
     "testing": DRIVEN | {"sim", "checker", "net"},
     "lab": DRIVEN | {"sim", "checker", "view"},
-    "cli": DRIVEN | {"sim", "checker", "net", "lab", "view", "testing"},
+    "studio": DRIVEN | {"sim", "checker", "view"},
+    "cli": DRIVEN | {"sim", "checker", "net", "lab", "view", "testing", "studio"},
 }
 FACADE = {"__init__", "__main__"}
 THE_WORLD = {"asyncio", "random", "time", "socket", "threading", "datetime", "secrets", "selectors"}

@@ -97,6 +97,17 @@ def replay(path: str | Path) -> Replay:
     (True, 3)
     """
     events = read_trace(path)
+    system, fifo = traced_system(path, events)
+    try:
+        again = play(system, fifo, actions_in(events))
+    except ContractError as error:
+        raise ConfigError(f"{path} does not fit {system.name}: {error}") from error
+    _check_sendings(path, system, events, again)
+    return again
+
+
+def traced_system(path: str | Path, events: list[Event]) -> tuple[System, bool]:
+    """The system that a trace file is about, and whether its channels keep the order of messages."""
     if not events or events[0].event != BEGIN or not events[0].fields:
         raise ConfigError(f"{path} does not begin with the system it is about, so it cannot be run again")
     about = events[0].fields
@@ -108,13 +119,7 @@ def replay(path: str | Path) -> Replay:
     if not algorithm.startswith("/") and ".py:" in algorithm and not Path(algorithm.rpartition(":")[0]).is_file():
         beside = Path(path).parent / algorithm
         algorithm = str(beside) if Path(str(beside).rpartition(":")[0]).is_file() else algorithm
-    system = System(find_algorithm(algorithm), nodes, options)
-    try:
-        again = play(system, fifo, actions_in(events))
-    except ContractError as error:
-        raise ConfigError(f"{path} does not fit {system.name}: {error}") from error
-    _check_sendings(path, system, events, again)
-    return again
+    return System(find_algorithm(algorithm), nodes, options), fifo
 
 
 def _check_processes(path: str | Path, events: list[Event], nodes: int) -> None:

@@ -22,7 +22,7 @@ import typer
 from congenial.kernel.errors import ConfigError, CongenialError
 
 SUBCOMMANDS = (
-    "list", "sim", "compare", "check", "fuzz", "replay", "sweep", "reproduce", "detector",
+    "list", "sim", "compare", "check", "fuzz", "replay", "sweep", "reproduce", "detector", "studio",
     "node", "lock", "status", "certs", "demo",
 )  # fmt: skip
 

@@ -8,12 +8,13 @@ import typer
 
 from congenial.cli.bounds import check_effects, with_bounds
 from congenial.cli.options import Algorithm, Json, algorithm_options
-from congenial.cli.runs import Nodes, Set, SvgTo, TraceTo, check_outputs, show_counterexample
+from congenial.cli.runs import HtmlTo, Nodes, Set, SvgTo, TraceTo, check_outputs, show_counterexample
 
 EXAMPLES = """
 congenial check ricart-agrawala --nodes 3 --requests 2
 congenial check token-gme --nodes 3 --groups 2 --wants "0;1;0,1"
 congenial check maekawa --order any --trace broken.ndjson --svg broken.svg
+congenial check maekawa --order any --html broken.html
 congenial check suzuki-kasami --losses 1
 congenial check my_algorithm.py:MyNode --limit 1000000 --json
 """
@@ -40,6 +41,7 @@ def command(
     options: Set = None,
     trace: TraceTo = "",
     svg: SvgTo = "",
+    html: HtmlTo = "",
     json: Json = False,
 ) -> None:
     """Explore all runs of a small system: every order of messages, requests, exits, timers and faults.
@@ -52,7 +54,7 @@ def command(
 
     settings = algorithm_options(options)
     check_effects(given)
-    check_outputs(trace, svg)
+    check_outputs(trace, svg, html)
     with progress_bar(f"{algorithm}: states", None) as progress:
         result = check(
             algorithm,
@@ -79,7 +81,7 @@ def command(
             rows.add_row("messages per entry", f"{span}, {runs}")
         rows.add_row("time", f"{result.seconds:.2f} s ({result.states_per_second:.0f} states per second)")
         show(rows)
-    show_counterexample(result.counterexample, algorithm, nodes, settings, result.fifo, trace, svg, json)
+    show_counterexample(result.counterexample, algorithm, nodes, settings, result.fifo, trace, svg, html, "check", json)
     if not json:
         print(result.verdict())
         notice_if_interpreted()

@@ -8,7 +8,7 @@ import typer
 
 from congenial.cli.bounds import check_effects, with_bounds
 from congenial.cli.options import Algorithm, Json, Seed, algorithm_options
-from congenial.cli.runs import Nodes, Set, SvgTo, TraceTo, check_outputs, show_counterexample
+from congenial.cli.runs import HtmlTo, Nodes, Set, SvgTo, TraceTo, check_outputs, show_counterexample
 
 EXAMPLES = """
 congenial fuzz raymond-tree --nodes 8 --runs 10000
@@ -28,6 +28,7 @@ def command(
     options: Set = None,
     trace: TraceTo = "",
     svg: SvgTo = "",
+    html: HtmlTo = "",
     json: Json = False,
 ) -> None:
     """Run random schedules, uniform ones and ones by priorities, with faults if asked for.
@@ -39,14 +40,14 @@ def command(
 
     settings = algorithm_options(options)
     check_effects(given)
-    check_outputs(trace, svg)
+    check_outputs(trace, svg, html)
     with progress_bar(f"{algorithm}: runs", runs) as progress:
         result = fuzz(
             algorithm, nodes=nodes, runs=runs, seed=seed, jobs=jobs, options=settings, progress=progress, **given
         )
     if json:
         print_json(result.as_dict())
-    show_counterexample(result.counterexample, algorithm, nodes, settings, result.fifo, trace, svg, json)
+    show_counterexample(result.counterexample, algorithm, nodes, settings, result.fifo, trace, svg, html, "fuzz", json)
     if not json:
         print(result.verdict())
         print(f"{result.steps_per_second:.0f} steps per second")

@@ -7,17 +7,19 @@ from typing import Annotated
 import typer
 
 from congenial.cli.options import Json
-from congenial.cli.runs import SvgTo, check_outputs, show_events, write_svg
+from congenial.cli.runs import HtmlTo, SvgTo, check_outputs, show_events, write_svg
 
 EXAMPLES = """
 congenial replay broken.ndjson
 congenial replay broken.ndjson --svg broken.svg
+congenial replay run.ndjson --html run.html
 """
 
 
 def command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A trace written by `check`, `fuzz` or `sim`.")],
     svg: SvgTo = "",
+    html: HtmlTo = "",
     json: Json = False,
 ) -> None:
     """Take the steps of a trace again, one by one, with the real nodes, and say what happens.
@@ -27,10 +29,15 @@ def command(
     from congenial.checker.replay import replay
     from congenial.cli.output import print_json
 
-    check_outputs("", svg, file)
+    check_outputs("", svg, html, file)
     again = replay(file)
     if svg:
         write_svg(svg, again.events, again.nodes, again.text)
+    if html:
+        from congenial.studio.pages import write_page
+        from congenial.studio.recording import replayed
+
+        write_page(html, replayed(file))
     if json:
         print_json(again.as_dict())
     else:

@@ -14,24 +14,28 @@ if TYPE_CHECKING:
 
 TraceTo = Annotated[str, typer.Option("--trace", metavar="FILE", help="Write a counterexample there, for replay.")]
 SvgTo = Annotated[str, typer.Option("--svg", metavar="FILE", help="Draw a counterexample there.")]
+HtmlTo = Annotated[
+    str, typer.Option("--html", metavar="FILE", help="Write a page there that shows a counterexample step by step.")
+]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="An option of the algorithm.")]
 Nodes = Annotated[int, typer.Option(help="How many processes.")]
 
 
-def check_outputs(trace: str, svg: str, source: str = "") -> None:
+def check_outputs(trace: str, svg: str, html: str, source: str = "") -> None:
     """Refuse files that cannot be written, before the work begins. `source` is what will be read."""
     import os
 
     from congenial.kernel.errors import ConfigError
     from congenial.trace_files import check_writable
 
-    named = [os.path.abspath(path) for path in (trace, svg, source) if path]
-    if len(set(named)) < len(named):
-        raise ConfigError(f"{svg} is named twice: one file would replace the other")
-    if trace:
-        check_writable(trace, "trace")
-    if svg:
-        check_writable(svg, "picture")
+    named: set[str] = set()
+    for path in (source, trace, svg, html):
+        if path and os.path.abspath(path) in named:
+            raise ConfigError(f"{path} is named twice: one file would replace the other")
+        named.add(os.path.abspath(path) if path else "")
+    for path, what in ((trace, "trace"), (svg, "picture"), (html, "page")):
+        if path:
+            check_writable(path, what)
 
 
 def show_counterexample(
@@ -42,9 +46,11 @@ def show_counterexample(
     fifo: bool,
     trace: str,
     svg: str,
+    html: str,
+    source: str,
     quiet: bool,
 ) -> None:
-    """Print a counterexample as a sequence and as a diagram, and write the files asked for."""
+    """Print a counterexample as a sequence and as a diagram, and write the files asked for. `source`: what found it."""
     if found is None:
         return
     from congenial.checker.replay import write_trace
@@ -55,6 +61,11 @@ def show_counterexample(
         write_trace(trace, algorithm, nodes, options, fifo, found.events)
     if svg:
         write_svg(svg, found.events, nodes, found.text)
+    if html:
+        from congenial.studio.pages import write_page
+        from congenial.studio.recording import counterexample
+
+        write_page(html, counterexample(found, algorithm, nodes, options, source))
 
 
 def show_events(events: Sequence[Event], nodes: int) -> None:

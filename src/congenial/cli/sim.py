@@ -17,6 +17,7 @@ from congenial.cli.options import (
     parameters,
     with_parameters,
 )
+from congenial.cli.runs import check_outputs
 from congenial.kernel.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ congenial sim maekawa --nodes 25 --quorums grid
 congenial sim raymond-tree --nodes 1000 --tree star --requests 10
 congenial sim suzuki-kasami --delay uniform:5,15 --bandwidth 100 --precision 0.02
 congenial sim suzuki-kasami --loss 0.01 --trace run.ndjson
+congenial sim token-gme --nodes 6 --groups 3 --requests 10 --html run.html
 congenial sim ricart-agrawala --crash 3@100-200
 congenial sim raymond-tree --nodes 15 --hops
 congenial sim my_algorithm.py:MyNode --json
@@ -44,6 +46,7 @@ def command(
     trace: Annotated[
         str, typer.Option(metavar="FILE", help="Write all events to this file, one JSON object a line.")
     ] = "",
+    html: Annotated[str, typer.Option(metavar="FILE", help="Write a page there that shows the run.")] = "",
     json: Json = False,
     hops: Annotated[
         bool, typer.Option("--hops", help="Measure waiting time and synchronisation delay in hops instead.")
@@ -64,16 +67,24 @@ def command(
             raise ConfigError(
                 "--hops has its own load and network: it takes --nodes, --groups and options of the algorithm only"
             )
-        if trace or (seed, repeat, precision) != (1, 1, 0.0):
-            raise ConfigError("--hops has its own runs: it takes no --trace, --seed, --repeat or --precision")
+        if trace or html or (seed, repeat, precision) != (1, 1, 0.0):
+            raise ConfigError("--hops has its own runs: it takes no --trace, --html, --seed, --repeat or --precision")
         show_hops(scenario, json)
         return
     check_effects(given)
     check_runs(seed, repeat, precision)
+    if html and (repeat > 1 or precision > 0):
+        raise ConfigError("--html goes with a single run, not with --repeat or --precision")
+    check_outputs(trace, "", html)
     total = None if precision > 0 else scenario.workload().total() * repeat
     notice_if_long(scenario, repeat)
     with progress_bar(algorithm, total) as progress:
         result = run(scenario, seed, repeat, precision, trace, progress)
+    if html:
+        from congenial.studio.pages import write_page
+        from congenial.studio.recording import simulated
+
+        write_page(html, simulated(scenario, seed))
     if json:
         print_json(result.as_dict())
     else:

@@ -7,7 +7,8 @@ Every event has a time `t`, an `event` (one of `KINDS`) and the `node` where it 
 the other end (`peer`, absent for a broadcast), the message's number (`id`, which links a delivery to its sending), its
 class (`message`) and its `fields`; a message inside a field has `message` and `fields` again. A `request` has its
 `groups`, an `enter` its `group` and `fence`, a `timer` its number (`timer`). The first event, `begin`, has the system
-(algorithm, nodes, ...) as `fields`. A step in which the node chose (`Out.choose`) has its `choices`.
+(algorithm, nodes, ...) as `fields`. A `cut` or `heal` of the network has the `sides` in its `fields`: the processes of
+each. A step in which the node chose (`Out.choose`) has its `choices`.
 
 Under weak exclusion a process that is inside may `issue` operations on a replicated resource. Such an event has the
 `operation` and its number among the process's operations (`id`). A replica's `execute` has the issuing process as
@@ -92,7 +93,7 @@ class Event:
         line: dict[str, object] = {"t": round(self.t, 9), "event": self.event, "node": self.node}
         if self.peer >= 0:
             line["peer"] = self.peer
-        if self.event == BEGIN:
+        if self.event == BEGIN or (self.event in (CUT, HEAL) and self.fields is not None):
             line["fields"] = self.fields
         if self.message:
             line["id"] = self.id
@@ -142,7 +143,16 @@ class Event:
             return f"{when} is answered {self.result} to operation {self.id}"
         if self.event in (SUSPECT, TRUST):
             return f"{when} {self.event}s {self.peer}"
+        if self.event in (CUT, HEAL):
+            return f"{self.t:10.3f}  {self._partition()}"
         return f"{when} {TOLD.get(self.event, self.event)}"
+
+    def _partition(self) -> str:
+        what = "the network splits" if self.event == CUT else "the split ends"
+        sides: Any = (self.fields or {}).get("sides")
+        if not isinstance(sides, (list, tuple)):
+            return what
+        return f"{what}: {' | '.join([', '.join([str(process) for process in side]) for side in sides])}"
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

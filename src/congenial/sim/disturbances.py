@@ -162,7 +162,8 @@ class Disturbances:
                 engine.network.partitions.append(change.sides)
             else:
                 engine.network.partitions.remove(change.sides)
-            engine.note(kind, 0)
+            if engine.trace is not None:
+                engine.trace.record(trace.Event(engine.now, kind, 0, fields={"sides": _members(change.sides)}))
         elif kind == trace.SUSPECT or kind == trace.TRUST:
             engine.detector.suspect_falsely(engine, change.process, kind == trace.SUSPECT)
         else:
@@ -277,3 +278,11 @@ class Disturbances:
                 engine.detector.update(engine, process, argument)
             elif engine.planned[process] == DEFERRED:
                 engine.act(kind, process)
+
+
+def _members(sides: list[int]) -> list[list[int]]:
+    """The processes of each side of a partition. Random ones may leave a side empty: that is none."""
+    members: list[list[int]] = [[] for _ in range(max(sides) + 1)]
+    for process, side in enumerate(sides):
+        members[side].append(process)
+    return [side for side in members if side]

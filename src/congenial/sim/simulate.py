@@ -17,6 +17,7 @@ from congenial.sim.engine import Engine, SimulationFailed
 from congenial.sim.result import MEASURES, Result
 from congenial.sim.scenario import Scenario, ScenarioFields
 from congenial.sim.statistics import half_width, jain, mean, percentile
+from congenial.systems.system import System
 from congenial.trace_files import TraceFile, as_path
 
 LAST_EVENTS = 60  # that are shown when a run goes wrong
@@ -110,6 +111,12 @@ def run_once(scenario: Scenario, seed: int, trace: str = "", progress: Progress 
     if recorder is not None:
         recorder.close()
     return result if result.ok else replace(result, trace=_last_events(scenario, seed))
+
+
+def run_recorded(scenario: Scenario, seed: int, trace: Trace) -> tuple[Result, System]:
+    """One run whose events go into a trace of the caller's. Also returns the system that was run."""
+    engine = scenario.engine(seed, trace, _check_signals)
+    return _run_engine(scenario, engine, seed), engine.system
 
 
 def _run_engine(scenario: Scenario, engine: Engine, seed: int) -> Result:

@@ -1,0 +1,58 @@
+"""Makes the pictures of docs/studio.md, with Chromium: python docs/studio/screenshots.py"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from playwright.sync_api import sync_playwright
+
+from congenial.sim.scenario import Scenario
+from congenial.studio.pages import write_page
+from congenial.studio.recording import simulated
+
+HERE = Path(__file__).parent
+FAULTS: dict[str, Any] = {
+    "partition": "0,1|2,3,4,5,6@105-125",
+    "crash": "4@60-150",
+    "suspect": "2@70-140",
+    "until": 700,
+}
+SCENARIOS = {
+    "run": Scenario("token-gme", nodes=7, groups=3, requests=10, think=30, hold=40),
+    "tree": Scenario("raymond-tree", nodes=12, requests=6),
+    "faults": Scenario("home-gme+epochs", nodes=7, groups=4, requests=8, **FAULTS),
+}
+PICTURES: dict[str, tuple[str, list[str]]] = {  # light or dark, and keys to press; @TIME goes there
+    "run": ("light", ["n"] * 15),
+    "tree": ("light", ["n"] * 5 + ["w"] * 3),
+    "faults": ("dark", ["@112", "ArrowRight"]),
+}
+GO = "(time) => { const s = document.getElementById('scrub'); s.value = time; s.dispatchEvent(new Event('input')); }"
+
+
+def main() -> None:
+    with TemporaryDirectory() as folder, sync_playwright() as playwright:
+        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=arguments)
+        for name, (scheme, keys) in PICTURES.items():
+            write_page(f"{folder}/{name}.html", simulated(SCENARIOS[name]))
+            page = browser.new_page(
+                viewport={"width": 1280, "height": 800}, color_scheme=scheme, reduced_motion="reduce"
+            )
+            page.goto(f"file://{folder}/{name}.html")
+            page.wait_for_selector("#process-panel table")
+            for key in keys:
+                if key.startswith("@"):
+                    page.evaluate(GO, key[1:])
+                else:
+                    page.keyboard.press(key)
+            page.screenshot(path=HERE / f"{name}.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""The run document: the events of a recording in columns, as a page reads them.
+
+    n, title, problem, groups, about, verdict, ok, timed, ...       what the run is
+    kinds      the kinds of events, as the trace names them
+    t, kind, node, peer, ref        one number for each event
+    messages   [[class, {field: value}], ...]      what was sent, once each
+    values     other values of events
+
+What `ref` is depends on the kind: of a send, the message; of a deliver or drop, the event that sent it (-1: unknown);
+of a timer, its number; of an enter, a value [group, fence]; of a request, its groups; of a cut or heal, the sides; of
+an issue, execute or answer, a value {id, operation, result}; of any other, -1.
+
+Everything else (messages under way, who waits and who is inside) follows from this, and the page works it out. What
+the states of processes are is in another document (`states.py`), which takes longer to make and to read.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from congenial.kernel import trace
+from congenial.kernel.trace import KINDS, Event
+from congenial.studio.recording import Recording
+
+FORMAT = 1
+KIND_NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
+
+
+def run_document(recording: Recording) -> dict[str, object]:
+    """What a page is given to show a run."""
+    system = recording.system
+    columns = Columns()
+    for event in recording.events:
+        columns.add(event)
+    symmetry = system.spec.symmetry
+    return {
+        "format": FORMAT,
+        "n": system.n,
+        "algorithm": system.name,
+        "title": system.spec.title if system.spec.problem is not None else system.name,
+        "problem": system.problem.name,
+        "groups": system.problem.groups,
+        "reference": system.spec.reference,
+        "about": recording.about,
+        "verdict": recording.verdict,
+        "ok": recording.ok,
+        "timed": recording.timed,
+        "cutShort": recording.cut_short,
+        "pointers": symmetry.processes if symmetry is not None else (),  # variables that hold numbers of processes
+        "kinds": KINDS,
+        "t": columns.t,
+        "kind": columns.kind,
+        "node": columns.node,
+        "peer": columns.peer,
+        "ref": columns.ref,
+        "messages": columns.messages,
+        "values": columns.values,
+    }
+
+
+class Columns:
+    """Events, column by column."""
+
+    def __init__(self) -> None:
+        self.t: list[float] = []
+        self.kind: list[int] = []
+        self.node: list[int] = []
+        self.peer: list[int] = []
+        self.ref: list[int] = []
+        self.messages: list[list[object]] = []
+        self.values: list[object] = []
+        self.known_messages: dict[str, int] = {}
+        self.known_values: dict[str, int] = {}
+        self.sendings: dict[int, int] = {}  # from a message's number to the event that sent it
+
+    def add(self, event: Event) -> None:
+        self.t.append(round(event.t, 6))
+        self.kind.append(KIND_NUMBERS[event.event])
+        self.node.append(event.node)
+        self.peer.append(event.peer)
+        self.ref.append(self._ref(event))
+
+    def _ref(self, event: Event) -> int:
+        kind = event.event
+        if kind == trace.SEND:
+            self.sendings[event.id] = len(self.ref)
+            return self._message(event)
+        if kind in (trace.DELIVER, trace.DROP):
+            return self.sendings.get(event.id, -1)
+        if kind == trace.TIMER:
+            return event.timer
+        if kind == trace.ENTER:
+            return self._value([event.group, event.fence])
+        if kind == trace.REQUEST:
+            return self._value(event.groups)
+        if kind in (trace.CUT, trace.HEAL):
+            return self._value((event.fields or {}).get("sides", []))
+        if kind in (trace.ISSUE, trace.EXECUTE, trace.ANSWER):
+            return self._value({"id": event.id, "operation": event.operation, "result": event.result})
+        return -1
+
+    def _message(self, event: Event) -> int:
+        key = f"{event.message} {json.dumps(event.fields)}"
+        number = self.known_messages.get(key)
+        if number is None:
+            number = self.known_messages[key] = len(self.messages)
+            self.messages.append([event.message, event.fields])
+        return number
+
+    def _value(self, value: Any) -> int:
+        key = json.dumps(value)
+        number = self.known_values.get(key)
+        if number is None:
+            number = self.known_values[key] = len(self.values)
+            self.values.append(value)
+        return number

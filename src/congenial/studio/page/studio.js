@@ -1,0 +1,179 @@
+// @ts-check
+/** The studio of a server: set up a run, start it, watch it. */
+
+import { RunView } from "./run_view.js";
+import { byId, h } from "./words.js";
+
+/**
+ * @typedef {{name: string, default: string, help: string, choices: string[]}} Option
+ * @typedef {{name: string, title: string, kind: string, groups: boolean, reference: string, faults: string, flaws: string[],
+ *   options: Option[]}} Algorithm
+ * @typedef {{algorithms: Algorithm[], first: string, suffixes: string[]}} Catalogue
+ */
+
+const TIMES = "a mean, or uniform:5,15, constant:3, lognormal:5,1.5";
+const FIELDS = {
+  load: /** @type {[string, string, string, string][]} */ ([
+    ["requests", "Requests of each process", "10", ""],
+    ["think", "Time between requests", "50", TIMES],
+    ["hold", "Time inside", "20", "a mean x is uniform on 0..2x"],
+  ]),
+  network: /** @type {[string, string, string, string][]} */ ([["delay", "Time that a message takes", "10", TIMES]]),
+  faults: /** @type {[string, string, string, string][]} */ ([
+    ["loss", "Messages are lost", "", "a share: 0.05, or 0.1@100-200"],
+    ["duplicate", "Messages arrive twice", "", "a share: 0.05"],
+    ["crash", "Processes crash", "", "2@100-200: process 2; 0.001/50: any"],
+    ["pause", "Processes stop for a while", "", "2@100-200 or 0.001/50"],
+    ["partition", "The network splits", "", "0,1|2,3@100-200 or 0.001/50"],
+    ["suspect", "False suspicions", "", "2@100-200: all suspect process 2"],
+    ["detection", "Crashes are noticed after", "", "a time; empty: never"],
+    ["until", "Stop at time", "", "empty: when all are served"],
+  ]),
+};
+
+export class Studio {
+  constructor() {
+    /** @type {RunView | null} */
+    this.view = null;
+    /** @type {Catalogue} */
+    this.catalogue = { algorithms: [], first: "", suffixes: [] };
+    this.setup = byId("setup");
+    this.open = byId("new-run");
+  }
+
+  async begin() {
+    this.catalogue = await ask("api/catalogue");
+    this.makeForm();
+    this.setup.hidden = false;
+    this.open.addEventListener("click", () => this.show(this.setup.hidden));
+    document.documentElement.dataset.ready = "yes";
+  }
+
+  /** @param {boolean} setup show the form, or else the run */
+  show(setup) {
+    if (!setup && !this.view) return;
+    this.setup.hidden = !setup;
+    byId("run").hidden = setup;
+    this.open.hidden = !this.view;
+    this.open.textContent = setup ? "Back to the run" : "New run";
+    if (!setup) this.view?.draw(true);
+  }
+
+  makeForm() {
+    const { algorithms, first } = this.catalogue;
+    const choice = /** @type {HTMLSelectElement} */ (h("select", { name: "algorithm", id: "algorithm", onchange: () => this.chosen() }));
+    const kinds = [...new Set(algorithms.map((algorithm) => algorithm.kind))];
+    for (const kind of kinds) {
+      const members = algorithms.filter((algorithm) => algorithm.kind === kind);
+      choice.append(h("optgroup", { label: kind }, ...members.map(({ name, title }) => h("option", { value: name }, title === name ? name : `${title} (${name})`))));
+    }
+    choice.value = first;
+    const form = h(
+      "form",
+      { id: "setup-form", onsubmit: (/** @type {Event} */ event) => this.submit(event) },
+      h("h2", {}, "Watch a run"),
+      h("p", { class: "empty" }, "Pick an algorithm and press Run. Equal settings and seeds give equal runs."),
+      h("fieldset", {}, h("legend", {}, "Algorithm"),
+        labelled("Algorithm", choice, "", "whole"),
+        labelled("Survive crashes by", h("select", { name: "suffix" }, h("option", { value: "" }, "nothing added"), ...this.catalogue.suffixes.map((suffix) => h("option", { value: suffix }, `+${suffix}`)))),
+        h("span", { id: "options", hidden: true }),
+        h("p", { id: "algorithm-note", class: "hint empty whole" })),
+      h("fieldset", {}, h("legend", {}, "Processes and load"),
+        labelled("Processes", h("input", { name: "nodes", type: "number", min: 1, max: 200, value: 6, required: true })),
+        labelled("Groups", h("input", { name: "groups", type: "number", min: 1, max: 1000, value: 3, required: true })),
+        ...FIELDS.load.map(textField),
+        labelled("Load", h("select", { name: "load" }, ...["closed", "burst", "single", "turns"].map((load) => h("option", {}, load))))),
+      h("fieldset", {}, h("legend", {}, "Network"),
+        ...FIELDS.network.map(textField),
+        labelled("Channels", h("select", { name: "fifo" }, h("option", { value: "" }, "as the algorithm needs"), h("option", { value: "true" }, "keep the order"), h("option", { value: "false" }, "unordered"))),
+        labelled("Seed", h("input", { name: "seed", type: "number", min: 0, value: 1, required: true }))),
+      h("details", {}, h("summary", {}, "Faults"), h("fieldset", {}, ...FIELDS.faults.map(textField))),
+      h("p", { class: "go" }, h("button", { type: "submit" }, "Run"), h("span", { id: "setup-problem", role: "alert" })),
+    ); // prettier-ignore
+    this.setup.replaceChildren(form);
+    this.chosen();
+  }
+
+  get algorithm() {
+    const name = /** @type {HTMLSelectElement} */ (byId("algorithm")).value;
+    return this.catalogue.algorithms.find((algorithm) => algorithm.name === name);
+  }
+
+  /** Another algorithm is chosen: show its own options. */
+  chosen() {
+    const algorithm = this.algorithm;
+    if (!algorithm) return;
+    document.querySelectorAll("#setup-form .option").forEach((old) => old.remove());
+    const fields = algorithm.options.map((option) => {
+      const id = `choices-${option.name}`;
+      const input = h("input", { name: `option ${option.name}`, placeholder: option.default, list: id });
+      const field = labelled(option.name, input, option.help, "option");
+      field.append(h("datalist", { id }, ...option.choices.map((value) => h("option", { value }))));
+      return field;
+    });
+    byId("options").after(...fields);
+    const groups = /** @type {HTMLInputElement} */ (document.querySelector("#setup-form [name=groups]"));
+    groups.disabled = !algorithm.groups;
+    const survives = algorithm.faults === "none" ? "It survives no faults." : `It survives: ${algorithm.faults}.`;
+    const flaws = algorithm.flaws.length ? ` Known flaws: ${algorithm.flaws.join(" ")}` : "";
+    byId("algorithm-note").textContent = `${algorithm.reference ? `${algorithm.reference}. ` : ""}${survives}${flaws}`;
+  }
+
+  /** @param {Event} event */
+  async submit(event) {
+    event.preventDefault();
+    const form = /** @type {HTMLFormElement} */ (byId("setup-form"));
+    const button = /** @type {HTMLButtonElement} */ (form.querySelector("button[type=submit]"));
+    const problem = byId("setup-problem");
+    const given = /** @type {Record<string, any>} */ ({ options: {} });
+    for (const [name, value] of new FormData(form)) {
+      if (name.startsWith("option ")) {
+        if (value) given.options[name.slice(7)] = value;
+      } else if (value !== "") given[name] = value;
+    }
+    button.disabled = true;
+    button.textContent = "Running ...";
+    problem.textContent = "";
+    try {
+      const doc = await ask("api/runs", given);
+      this.view?.close();
+      this.show(false);
+      byId("run").hidden = false;
+      this.view = new RunView(doc, () => ask(`api/runs/${doc.id}/states`));
+      this.show(false);
+      window.scrollTo(0, 0);
+      this.view.clock.play();
+    } catch (error) {
+      problem.textContent = error instanceof Error ? error.message : String(error);
+    } finally {
+      button.disabled = false;
+      button.textContent = "Run";
+    }
+  }
+}
+
+/** @param {string} text @param {HTMLElement} field @param {string} [hint] @param {string} [kind] */
+function labelled(text, field, hint = "", kind = "") {
+  return h("label", { class: kind }, text, field, hint ? h("span", { class: "hint" }, hint) : "");
+}
+
+/** @param {[string, string, string, string]} field */
+function textField([name, text, value, hint]) {
+  return labelled(text, h("input", { name, value, autocomplete: "off" }), hint);
+}
+
+/**
+ * What the server says; an error says what happened.
+ * @param {string} path @param {object} [body]
+ */
+async function ask(path, body) {
+  let answer;
+  try {
+    answer = await fetch(path, body ? { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) } : {});
+  } catch {
+    throw new Error("The studio does not answer. Is `congenial studio` still running? Try again when it is.");
+  }
+  const said = await answer.json();
+  if (!answer.ok) throw new Error(said.error ?? `the studio answered ${answer.status}`);
+  return said;
+}

@@ -1,0 +1,132 @@
+"""The studio's web server: the front end, the catalogue, and runs that pages ask for."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from congenial.kernel.errors import ConfigError, CongenialError
+from congenial.studio.document import run_document
+from congenial.studio.guard import Guard
+from congenial.studio.pages import FRONT_END, template
+from congenial.studio.recording import Recording, simulated
+from congenial.studio.states import states_document
+from congenial.studio.wishes import catalogue, scenario
+from congenial.trace_files import why
+
+KINDS = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
+MOST_KEPT = 4  # runs whose states a page may still ask for
+LARGEST = 100_000  # bytes of what a page may send
+
+
+class Studio:
+    """What the pages of one server share. `own` are the algorithms that the command line names."""
+
+    def __init__(self, own: Sequence[str] = ()) -> None:
+        self.own = tuple(own)
+        self.catalogue = catalogue(self.own)
+        self.files = {path.name: path for path in FRONT_END.iterdir() if path.suffix in KINDS}
+        self.runs: dict[int, Recording] = {}
+        self.started = 0
+
+    def app(self) -> Starlette:
+        return Starlette(
+            routes=[
+                Route("/", self.index),
+                Route("/static/{name}", self.static),
+                Route("/api/catalogue", self.show_catalogue),
+                Route("/api/runs", self.start_run, methods=["POST"]),
+                Route("/api/runs/{number:int}/states", self.states),
+            ]
+        )
+
+    async def index(self, request: Request) -> Response:
+        page = template()
+        page = page.replace("<!--style-->", '<link rel="stylesheet" href="static/studio.css" />')
+        page = page.replace("<!--script-->", '<script type="module" src="static/main.js"></script>')
+        return HTMLResponse(page)
+
+    async def static(self, request: Request) -> Response:
+        path: Path | None = self.files.get(request.path_params["name"])
+        if path is None:
+            return answer({"error": "there is no such file"}, 404)
+        return Response(path.read_bytes(), headers={"content-type": KINDS[path.suffix]})
+
+    async def show_catalogue(self, request: Request) -> Response:
+        return answer(self.catalogue)
+
+    async def start_run(self, request: Request) -> Response:
+        """Run what the page wishes, to its end, and return the run document."""
+        if request.headers.get("content-type", "").partition(";")[0] != "application/json":
+            return answer({"error": "the settings of a run must be JSON"}, 415)
+        body = await request.body()
+        if len(body) > LARGEST:
+            return answer({"error": "the settings of a run are too long"}, 413)
+        self.started += 1
+        number = self.started
+
+        def work() -> dict[str, object]:
+            recording = simulated(*scenario(msgspec.json.decode(body), self.own))
+            self.runs[number] = recording
+            for old in sorted(self.runs)[:-MOST_KEPT]:
+                del self.runs[old]
+            return {"id": number, **run_document(recording)}
+
+        return await attempt(work)
+
+    async def states(self, request: Request) -> Response:
+        recording = self.runs.get(request.path_params["number"])
+        if recording is None:
+            return answer({"error": "this run is no longer kept: run it again"}, 404)
+        return await attempt(lambda: states_document(recording))
+
+
+async def attempt(work: Callable[[], object]) -> Response:
+    """What comes of work that takes a while, or what is wrong with what was asked for."""
+    try:
+        return answer(await run_in_threadpool(lambda: msgspec.json.encode(work())))
+    except (CongenialError, msgspec.DecodeError) as error:
+        return answer({"error": str(error)}, 400)
+    except MemoryError:
+        return answer({"error": "there is not enough memory for this: ask for fewer processes or requests"}, 400)
+
+
+def answer(content: Any, status: int = 200) -> Response:
+    """JSON; bytes are JSON already."""
+    body = content if isinstance(content, bytes) else msgspec.json.encode(content)
+    return Response(body, status, headers={"content-type": "application/json"})
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; port 0 is any that is free."""
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind((host, port))
+            listening.listen()
+        except BaseException:
+            listening.close()
+            raise
+    except (OSError, OverflowError, UnicodeError) as error:
+        raise ConfigError(f"cannot listen on {host}, port {port}: {why(error)}") from error
+    return listening
+
+
+def serve(listening: socket.socket, host: str, secret: str, own: Sequence[str] = ()) -> None:
+    """Serve until interrupted."""
+    import uvicorn
+
+    app = Guard(Studio(own).app(), secret, host)
+    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="off")
+    uvicorn.Server(config).run(sockets=[listening])

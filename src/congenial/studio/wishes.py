@@ -1,0 +1,113 @@
+"""What a page asks for, checked: a run of an algorithm of the catalogue, or of a file named on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from congenial.kernel.errors import ConfigError
+from congenial.kernel.inputs import shown
+from congenial.kernel.node import Node
+from congenial.problems.mutex import MUTEX
+from congenial.sim.scenario import Scenario
+from congenial.systems.catalogue import ALGORITHMS, TRANSFORMS, find_algorithm
+
+MOST_PROCESSES = 200  # beyond that, a ring is none
+WHOLE = ("nodes", "groups", "requests", "seed")
+NUMBERS = ("detection", "until", "bandwidth")
+FAULTS = ("loss", "duplicate", "reorder", "crash", "pause", "partition", "suspect")
+TEXTS = ("think", "hold", "delay", "skew")
+LOADS = ("closed", "burst", "single", "turns")  # not a file
+KINDS = {
+    "mutex": "Mutual exclusion",
+    "kmutex": "k entries at once",
+    "group": "Group mutual exclusion",
+    "weak": "Weak exclusion",
+}
+OWN_FILES = "Your own"
+OPERATIONS = 2  # that a process issues in each stay, under weak exclusion
+FILES = "file:"  # a distribution from a file, which a page may not name
+
+
+def catalogue(own: Sequence[str]) -> dict[str, object]:
+    """What a page can choose from; `own` are the files that the command line names."""
+    named = {**{name: find_algorithm(name) for name in own}, **ALGORITHMS}
+    return {
+        "algorithms": [_described(name, algorithm, name in own) for name, algorithm in named.items()],
+        "first": own[0] if own else "token-gme",
+        "suffixes": list(TRANSFORMS),
+    }
+
+
+def _described(name: str, algorithm: type[Node], own: bool) -> dict[str, object]:
+    spec = algorithm.spec
+    problem = spec.problem or MUTEX
+    return {
+        "name": name,
+        "title": spec.title if spec.problem is not None else name,
+        "kind": OWN_FILES if own else KINDS.get(problem.name, problem.name),
+        "groups": problem.groups,
+        "reference": spec.reference,
+        "faults": spec.faults,
+        "flaws": spec.flaws,
+        "options": [
+            {"name": option.name, "default": option.default, "help": option.help, "choices": option.choices}
+            for option in spec.options
+        ],
+    }
+
+
+def scenario(wish: Any, own: Sequence[str]) -> tuple[Scenario, int]:
+    """The scenario and the seed that a page wishes to see. `ConfigError` says what is wrong with it."""
+    if not isinstance(wish, dict):
+        raise ConfigError("the settings of a run must be a JSON object")
+    name = wish.get("algorithm", "")
+    if not isinstance(name, str) or (name not in ALGORITHMS and name not in own):
+        raise ConfigError(f"unknown algorithm {shown(name)}: choose one of the list")
+    suffix = wish.get("suffix", "")
+    if suffix and str(suffix) not in TRANSFORMS:
+        raise ConfigError(f"unknown transform {shown(suffix)}: there are {', '.join(TRANSFORMS)}")
+    problem = find_algorithm(name).spec.problem or MUTEX
+    given: dict[str, Any] = {"requests": 10}
+    unknown = set(wish) - {"algorithm", "suffix", "load", "fifo", "options", *WHOLE, *NUMBERS, *FAULTS, *TEXTS}
+    if unknown:
+        raise ConfigError(f"unknown setting {shown(sorted(map(str, unknown))[0])}")
+    for setting in set(wish) & {*WHOLE, *NUMBERS, *FAULTS, *TEXTS}:
+        given[setting] = _value(setting, wish[setting])
+    seed = given.pop("seed", 1)
+    if given.get("nodes", 0) > MOST_PROCESSES:
+        raise ConfigError(f"nodes must be at most {MOST_PROCESSES} on a page, not {given['nodes']}")
+    if wish.get("load", "closed") not in LOADS:
+        raise ConfigError(f"unknown load {shown(wish['load'])}: {', '.join(LOADS)}")
+    if str(wish.get("fifo", "")) not in ("", "true", "false"):
+        raise ConfigError("fifo must be true or false")
+    return (
+        Scenario(
+            f"{name}+{suffix}" if suffix else name,
+            load=wish.get("load", "closed"),
+            fifo={"true": True, "false": False}.get(str(wish.get("fifo", ""))),
+            operations=OPERATIONS if problem.operations else 0,
+            options=wish.get("options", {}),
+            **given,
+        ),
+        seed,
+    )
+
+
+def _value(setting: str, text: Any) -> Any:
+    """A setting as a form has it: a text."""
+    if not isinstance(text, str | int | float) or isinstance(text, bool):
+        raise ConfigError(f"{setting} must be a text or a number, not {shown(text)}")
+    words = str(text).strip()
+    if setting in FAULTS:
+        return tuple([word.strip() for word in words.split(";") if word.strip()])
+    if setting in TEXTS:
+        if words.startswith(FILES):
+            raise ConfigError(f"{setting}: a page cannot name files")
+        return words
+    try:
+        return int(words) if setting in WHOLE else float(words)
+    except ValueError:
+        raise ConfigError(
+            f"{setting} must be a {'whole ' if setting in WHOLE else ''}number, not {shown(words)}"
+        ) from None

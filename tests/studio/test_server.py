@@ -1,0 +1,196 @@
+"""The studio's server: what it gives to its own pages, and to no others."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from congenial.kernel.errors import ConfigError
+from congenial.studio.guard import Guard, new_secret
+from congenial.studio.server import Studio, listen
+from congenial.studio.wishes import scenario
+
+SECRET = "only-for-tests"
+SIMPLE = {"algorithm": "raymond-tree", "nodes": "3", "requests": "2", "seed": "7"}
+
+
+class Answer:
+    def __init__(self) -> None:
+        self.status = 0
+        self.headers: dict[str, str] = {}
+        self.body = b""
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+def ask(app: Any, path: str, body: object = None, **headers: str) -> Answer:
+    """One request, as an ASGI server hands it on."""
+    named = {"host": "127.0.0.1:8000", **{name.replace("_", "-"): value for name, value in headers.items()}}
+    if body is not None:
+        named.setdefault("content-type", "application/json")
+    content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "scheme": "http", "query_string": b"",
+        "method": "GET" if body is None else "POST", "path": path, "raw_path": path.encode(), "root_path": "",
+        "headers": [(name.encode(), value.encode()) for name, value in named.items()],
+        "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8000),
+    }  # fmt: skip
+    answer = Answer()
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": content, "more_body": False}
+
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            answer.status = message["status"]
+            answer.headers = {name.decode(): value.decode() for name, value in message["headers"]}
+        else:
+            answer.body += message.get("body", b"")
+
+    asyncio.run(app(scope, receive, send))
+    return answer
+
+
+@pytest.fixture
+def app() -> Guard:
+    return Guard(Studio().app(), SECRET, "127.0.0.1")
+
+
+def test_the_page_and_its_modules_are_there(app: Guard) -> None:
+    page = ask(app, f"/{SECRET}/")
+    assert page.status == 200
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    script = ask(app, f"/{SECRET}/static/main.js")
+    assert script.headers["content-type"].startswith("text/javascript")
+    assert b"// @ts-check" in script.body
+    assert ask(app, f"/{SECRET}/static/studio.css").status == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/static/main.js", f"/{SECRET[:-1]}/", f"/{SECRET}", f"/{SECRET}x/", "/api/catalogue"]
+)
+def test_without_the_secret_there_is_nothing(app: Guard, path: str) -> None:
+    answer = ask(app, path)
+    assert answer.status == 404
+    assert b"Open the address" in answer.body
+
+
+@pytest.mark.parametrize("name", ["..%2fserver.py", "server.py", "jsconfig.json", "nothing.js"])
+def test_only_the_front_end_is_handed_out(app: Guard, name: str) -> None:
+    assert ask(app, f"/{SECRET}/static/{name}").status == 404
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"host": "evil.example:8000"},
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"sec_fetch_site": "cross-site"},
+        {"sec_fetch_site": "same-site"},
+    ],
+    ids=str,
+)
+def test_other_sites_get_nothing_even_with_the_secret(app: Guard, headers: dict[str, str]) -> None:
+    for path in ("/", "/api/catalogue"):
+        answer = ask(app, f"/{SECRET}{path}", **headers)
+        assert answer.status == 403
+        assert "access-control-allow-origin" not in answer.headers
+
+
+def test_a_run_and_its_states(app: Guard) -> None:
+    own = {"origin": "http://127.0.0.1:8000", "sec_fetch_site": "same-origin"}
+    answer = ask(app, f"/{SECRET}/api/runs", SIMPLE, **own)
+    assert answer.status == 200
+    run = answer.json()
+    assert (run["n"], run["algorithm"], run["ok"]) == (3, "raymond-tree", True)
+    states = ask(app, f"/{SECRET}/api/runs/{run['id']}/states").json()
+    assert [variable["name"] for variable in states["variables"]][:2] == ["asked", "entries"]
+    assert ask(app, f"/{SECRET}/api/runs/99/states").status == 404
+
+
+def test_old_runs_are_forgotten(app: Guard) -> None:
+    numbers = [ask(app, f"/{SECRET}/api/runs", SIMPLE).json()["id"] for _ in range(6)]
+    told = [ask(app, f"/{SECRET}/api/runs/{number}/states").status for number in numbers]
+    assert told == [404, 404, 200, 200, 200, 200]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"algorithm": "own.py:Own"}, "unknown algorithm 'own.py:Own'"),
+        ({"algorithm": ["lamport"]}, "unknown algorithm"),
+        ({"nodes": "0"}, "nodes must be at least 1"),
+        ({"nodes": "many"}, "nodes must be a whole number, not 'many'"),
+        ({"nodes": "100000"}, "nodes must be at most 200 on a page"),
+        ({"crash": "9@1"}, "9 is not a process"),
+        ({"think": "file:/etc/passwd"}, "a page cannot name files"),
+        ({"load": "arrivals.csv"}, "unknown load 'arrivals.csv'"),
+        ({"suffix": "nothing"}, "unknown transform"),
+        ({"options": {"tree": "bush"}}, "bush"),
+        ({"options": "tree=bush"}, "options"),
+        ({"trace": "/tmp/x"}, "unknown setting 'trace'"),
+        ({"seed": [1]}, "seed must be a text or a number"),
+        ({"fifo": "perhaps"}, "fifo must be"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_with_a_wish_is_said(app: Guard, changes: dict[str, Any], reason: str) -> None:
+    answer = ask(app, f"/{SECRET}/api/runs", {**SIMPLE, **changes})
+    assert answer.status == 400
+    assert reason in answer.json()["error"]
+
+
+def test_what_is_no_json_is_refused(app: Guard) -> None:
+    assert ask(app, f"/{SECRET}/api/runs", b"{").status == 400
+    assert ask(app, f"/{SECRET}/api/runs", [1]).status == 400
+    assert ask(app, f"/{SECRET}/api/runs", b"a=1", content_type="text/plain").status == 415
+    assert ask(app, f"/{SECRET}/api/runs", b" " * 200_000).status == 413
+
+
+def test_all_that_a_form_has_becomes_a_scenario() -> None:
+    wish = {
+        **SIMPLE, "suffix": "restart", "groups": 1, "think": "uniform:1,2", "hold": "3", "delay": "constant:1",
+        "load": "burst", "fifo": "true", "loss": "0.1; 0.2@5-9", "crash": "1@5-9", "detection": "4", "until": "100",
+        "options": {"tree": "star"},
+    }  # fmt: skip
+    made, seed = scenario(wish, ())
+    assert seed == 7
+    assert (made.algorithm, made.nodes, made.load, made.fifo) == ("raymond-tree+restart", 3, "burst", True)
+    assert (made.loss, made.crash, made.detection, made.until) == (("0.1", "0.2@5-9"), ("1@5-9",), 4.0, 100.0)
+
+
+def test_files_named_on_the_command_line_can_be_run(tmp_path: Any) -> None:
+    (tmp_path / "own.py").write_text(
+        "from congenial import Node\n"
+        "class Own(Node):\n"
+        "    def request(self, groups, out):\n        self.wait()\n        self.enter(out)\n"
+        "    def release(self, out):\n        self.leave()\n"
+    )
+    name = f"{tmp_path}/own.py:Own"
+    app = Guard(Studio([name]).app(), SECRET, "127.0.0.1")
+    offered = ask(app, f"/{SECRET}/api/catalogue").json()
+    assert offered["first"] == name
+    run = ask(app, f"/{SECRET}/api/runs", {"algorithm": name, "nodes": 1, "requests": 2})
+    assert run.status == 200
+    assert run.json()["ok"]
+
+
+def test_secrets_cannot_be_guessed() -> None:
+    made = {new_secret() for _ in range(100)}
+    assert len(made) == 100
+    assert min([len(secret) for secret in made]) >= 32
+
+
+def test_an_address_that_is_taken_is_refused_kindly() -> None:
+    taken = listen("127.0.0.1", 0)
+    try:
+        port = taken.getsockname()[1]
+        with pytest.raises(ConfigError, match=f"cannot listen on 127.0.0.1, port {port}"):
+            listen("127.0.0.1", port)
+    finally:
+        taken.close()
