@@ -50,12 +50,12 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     "nodes": WHOLE, "requests": WHOLE, "groups": WHOLE, "wants": ("x", "0", "0;x", "0;-1", "0;;0", "0;0;0;0", ";"),
     "order": CHOICE, "crashes": FROM_0, "losses": FROM_0, "duplicates": FROM_0, "suspicions": FROM_0,
     "timers": CHOICE, "recovery": (), "operations": (*FROM_0, "1"), "options": SETTING, "trace": OUTPUT, "svg": OUTPUT,
-    "json": (), "jobs": WHOLE, "algorithm": ALGORITHM,
+    "html": OUTPUT, "json": (), "jobs": WHOLE, "algorithm": ALGORITHM,
 }  # fmt: skip
 
 TABLE: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
     "list": ("", {"json": (), "markdown": ()}),
-    "sim": ("lamport -n 3 -r 1", {**SCENARIO, "algorithm": ALGORITHM, "trace": OUTPUT, "hops": ()}),
+    "sim": ("lamport -n 3 -r 1", {**SCENARIO, "algorithm": ALGORITHM, "trace": OUTPUT, "html": OUTPUT, "hops": ()}),
     "compare": (
         "lamport -n 3 -r 1",
         {**SCENARIO, "algorithms": tuple([name for name in ALGORITHM if name]), "jobs": FROM_0, "markdown": ()},
@@ -65,7 +65,7 @@ TABLE: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
     "replay": (
         "run.ndjson",
         {"file": ("", "no/such", "folder", "binary", "broken.json", "old.txt", "sweep.toml"),
-         "svg": (*OUTPUT, "run.ndjson"), "json": ()},
+         "svg": (*OUTPUT, "run.ndjson"), "html": (*OUTPUT, "run.ndjson"), "json": ()},
     ),
     "sweep": (
         "-a lamport --vary nodes=2 --jobs 1",
@@ -83,6 +83,13 @@ TABLE: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
         {
             "targets": ("", "no-such", "wme/9", "/", "wme/table1/"), "quick": (), "claims": (), "jobs": FROM_0,
             "cluster": (), "out": FOLDER, "docs": FOLDER, "json": (), "markdown": (),
+        },
+    ),
+    "studio": (
+        "",
+        {
+            "algorithms": tuple([name for name in ALGORITHM if name not in ("own.py:Mutable", "own.py:Unmade")]),
+            "host": ("", "a b", "999.1.1.1", "::1::", "x" * 300), "port": ("x", "", "-1", "65536", "1.5"),
         },
     ),
     "detector": (

@@ -251,8 +251,11 @@ class TestTraces:
         assert str(Event(0.0, "enter", 1, group=2)).endswith("1 ENTERS group 2")
         assert str(Event(0.0, "request", 1, groups=(1, 4))).endswith("1 asks to enter [1, 4]")
         assert str(Event(0.0, "begin", -1, fields={"nodes": 3})) == "     0.000  nodes=3"
+        assert str(Event(0.0, "cut", 0, fields={"sides": [[0, 1], [2]]})).endswith("the network splits: 0, 1 | 2")
+        assert str(Event(0.0, "heal", 0)) == "     0.000  the split ends"
         for kind in KINDS[1:]:
-            assert str(Event(0.0, kind, 1, peer=0)).startswith("     0.000  1 ")
+            if kind not in ("cut", "heal"):  # these are nobody's own
+                assert str(Event(0.0, kind, 1, peer=0)).startswith("     0.000  1 ")
 
 
 def test_k_entries_admit_k_and_need_to_be_told_k() -> None:

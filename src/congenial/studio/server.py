@@ -108,6 +108,8 @@ def answer(content: Any, status: int = 200) -> Response:
 
 def listen(host: str, port: int) -> socket.socket:
     """A socket that listens; port 0 is any that is free."""
+    if not host.strip():
+        raise ConfigError("host must be a name or an address of this machine, not ''")
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.socket(family, socket.SOCK_STREAM)
