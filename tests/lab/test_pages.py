@@ -6,6 +6,7 @@ page as well, and this test compares the two.
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,8 +17,9 @@ from congenial.lab.claims import NOT_REPRODUCED, PARTLY, Claim
 from congenial.lab.exhibits import CostTable, Exhibit, Figure
 from congenial.lab.exhibits.exhibit import describe
 from congenial.lab.papers import PAPERS, Paper
-from congenial.lab.results import SweepResult
+from congenial.lab.results import Estimate, SweepResult
 from congenial.lab.rows import BAR
+from congenial.lab.sweep import Point
 from congenial.lab.written import parts_of
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -70,6 +72,34 @@ def test_claims_and_their_verdicts(paper: Paper) -> None:
         assert re.search(rf"^## (Claims|Findings):.* {count} {kind}\b", page, re.MULTILINE)
 
 
+class Published(SweepResult):
+    """The ratios of a figure as they are published, without the runs behind them."""
+
+    def ratio(self, point: Point, algorithm: str, metric: str) -> Estimate | None:
+        (row,) = [row for row in self.rows() if row[next(iter(self.sweep.vary))] == str(point[0])]
+        return Estimate(float(row[metric]), float(row[f"{metric}_half_width"])) if row[metric] else None
+
+    def rows(self) -> list[dict[str, str]]:
+        paper, _, figure = self.sweep.name.partition("/")
+        with (DOCS / "reproductions" / paper / f"{figure}-ratios.csv").open(encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("name", ["token-gme", "surrogate"])
+def test_verdicts_on_ratios_are_those_that_the_published_ratios_get(name: str) -> None:
+    """So a change of the rules changes the page, also where nothing is run again."""
+    paper = PAPERS[name]
+    figures = [exhibit for exhibit in paper.exhibits if isinstance(exhibit, Figure)]
+    results = {
+        figure.name: Published(figure.sweep, {point: {} for point in figure.sweep.points()}) for figure in figures
+    }
+    table = tables(section(page_of(paper), paper, None))[0][2:]
+    for claim, cells in zip(paper.claims, table, strict=True):
+        finding = claim.judge(results).finding
+        assert cells[-2] == finding.ours, claim.text
+        assert re.match(rf"\*\*{finding.verdict}\*\*", cells[-1]), f"{claim.text}: {finding.verdict}"
+
+
 def verdict_row(claim: Claim, paper: Paper, exhibit: Exhibit | None) -> list[str]:
     """The first cells of a claim's row, which do not depend on runs."""
     if isinstance(exhibit, CostTable):
@@ -106,6 +136,17 @@ def test_exhibits_are_described_and_their_files_are_there(paper: Paper) -> None:
                 assert f"- {load}: {next(iter(fixed))} " in part
         for target in links(part):
             assert (DOCS / ("" if paper.ours else "reproductions") / target).exists(), target
+
+
+def test_the_page_about_verdicts_says_of_every_paper_when_its_ranges_were_fixed() -> None:
+    page = (DOCS / "reproductions" / "README.md").read_text(encoding="utf-8")
+    rows = tables(page)[1][2:]
+    assert {row[0].partition("]")[0].removeprefix("[") for row in rows} == set(PAPERS)
+    for row in rows:
+        assert re.search(r"2026-\d\d-\d\d \d\d:\d\d, commit [0-9a-f]{7}", row[1])
+        assert all(row)
+    for target in links(page):
+        assert (DOCS / "reproductions" / target).exists(), target
 
 
 def links(text: str) -> Sequence[str]:

@@ -154,6 +154,30 @@ def test_a_point_stops_when_it_is_precise_and_not_before() -> None:
     assert len(found["a"]) == sweep.most
 
 
+def test_where_a_claim_needs_it_a_point_gets_more_runs() -> None:
+    """The ratio is within 5% of its mean, but not within 0.01, after any number of runs."""
+    rough = {"throughput at 3": 0.01}
+    sweep = Sweep(("a", "b"), {"nodes": (3, 5)}, metrics=("throughput",), least=2, most=4, within=rough)
+    few = {"a": [0.97, 1.0, 1.03, 1.0], "b": [1.0] * 4}
+    store = recorded(sweep, few)
+    assert records_at(sweep, (3,), store) is None
+    assert records_at(sweep, (5,), store) is not None, "nothing is claimed there"
+    result = SweepResult.of(sweep, recorded(sweep, {"a": [0.9, 1.1] * 10, "b": [1.0] * 20}))
+    assert [len(result.runs[point]["a"]) for point in sweep.points()] == [20, 4]
+    assert "less precise than 5% or a claim needs" in result.imprecise()
+    steady = recorded(sweep, {"a": [0.999, 1.001], "b": [1.0, 1.0]})
+    assert records_at(sweep, (3,), steady) is None, "two runs say little"
+    enough = recorded(sweep, {"a": [1.0, 1.0], "b": [1.0, 1.0]})
+    assert records_at(sweep, (3,), enough) is not None
+
+
+def test_a_ratio_that_is_far_from_a_bound_need_not_be_close() -> None:
+    sweep = Sweep(("a", "b"), {"nodes": (3,)}, metrics=("throughput",), least=3, most=3,
+                  within={"throughput near 1": 0.01})  # fmt: skip
+    assert records_at(sweep, (3,), recorded(sweep, {"a": [1.45, 1.5, 1.55], "b": [1.0] * 3})) is not None
+    assert records_at(sweep, (3,), recorded(sweep, {"a": [1.0, 1.05, 1.1], "b": [1.0] * 3})) is None
+
+
 def test_a_run_that_goes_wrong_stops_the_sweep_and_says_how_to_repeat_it(tmp_path: Path) -> None:
     (tmp_path / "greedy.py").write_text(VIOLATION)
     greedy = Sweep((f"{tmp_path / 'greedy.py'}:Greedy",), {"nodes": (3,)}, {"think": 0, "requests": 5})

@@ -11,7 +11,7 @@ from standin import TINY
 
 from congenial.cli.sweep import parse_fixed, parse_vary
 from congenial.kernel.errors import ConfigError
-from congenial.lab.parameters import METRICS, clean_value
+from congenial.lab.parameters import METRICS, clean_value, show_value
 from congenial.lab.sweep import Sweep
 
 GOOD = """
@@ -46,6 +46,10 @@ BAD = {
     ),
     "no precision": (GOOD.replace("0.1", "0"), "precision must be above 0"),
     "a text for a number": (GOOD.replace("0.1", "'fine'"), "precision should be a number, not 'fine'"),
+    "a bound on what is not measured": (GOOD + "[within]\nspeed = 0.1", "within: 'speed' should be a metric of this"),
+    "a bound at no value": (GOOD + "[within]\n'throughput at 5' = 0.1", "'throughput at 5' should be a metric of this"),
+    "a bound near nothing": (GOOD + "[within]\n'throughput near x' = 0.1", "'x' is not a number"),
+    "a bound of nothing": (GOOD + "[within]\nthroughput = 0", "within: throughput should be a number above 0, not 0"),
     "too few runs": ("least = 1\n" + GOOD, "2 <= least <= most replications, not 1 and 30"),
 }
 
@@ -97,7 +101,13 @@ values = st.one_of(st.integers(1, 50), st.floats(0, 1e6), st.sampled_from(["unif
 )
 def test_toml_and_back(thinks: list[int | float | str], fixed: tuple[str, object], seed: int) -> None:
     extra = {fixed[0]: fixed[1]} if fixed else {}
-    sweep = Sweep(("a", "b c=\"d'"), {"think": tuple(thinks)}, extra, tuple(METRICS)[:3], seed=seed)  # type: ignore[arg-type]
+    metrics = tuple(METRICS)[:3]
+    within = {
+        metrics[0]: 0.25,
+        f"{metrics[0]} near 1": 0.1,
+        f"{metrics[1]} at {show_value(clean_value('think', thinks[0]))}": 0.01,
+    }
+    sweep = Sweep(("a", "b c=\"d'"), {"think": tuple(thinks)}, extra, metrics, seed=seed, within=within)  # type: ignore[arg-type]
     import tomllib
 
     assert Sweep.from_dict(tomllib.loads(sweep.to_toml()), "text") == sweep

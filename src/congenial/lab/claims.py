@@ -6,8 +6,9 @@ verdict is
 - *reproduced* if our mean lies in that range (of a trend: if the ends differ by more than their intervals, and no
   step goes the other way by more than its interval),
 - *undecided* if the mean does not, but its 95% interval reaches into the range: more precise runs would tell,
-- *partly* if it is at least on the right side of 1 (of a trend: if the ends differ as claimed, but some step does not;
-  of a claim about all points: if it holds at more than half of them; of growth: if it is at most twice as fast),
+- *partly* if it is at least on the right side of 1, and no further from the range than that is wide (of a trend: if
+  the ends differ as claimed, and no step goes back by more than half of that; of a claim about all points: if it holds
+  at more than half of them, and nowhere fails by more; of growth: if it is at most twice as fast),
 - *not reproduced* otherwise.
 """
 
@@ -53,6 +54,10 @@ class Criterion:
 
     def judge(self, results: Results) -> Finding:
         raise NotImplementedError
+
+    def needs(self) -> dict[str, float]:
+        """How close the ratios of each figure have to be for a verdict, as in `Sweep.within`."""
+        return {}
 
 
 @dataclass(frozen=True)

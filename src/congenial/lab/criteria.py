@@ -1,10 +1,15 @@
-"""Criteria about ratios: the first algorithm of a sweep to its last, run by run with equal seeds."""
+"""Criteria about ratios: the first algorithm of a sweep to its last, run by run with equal seeds.
+
+A ratio outside of its range is *partly* right only up to a limit: no further away than the range is wide. Since a range
+is as a rule a fifth of the claimed change to either side, that is a change of 0.4 to 1.6 times the claimed one. A range
+that is open on one side (below 1, above 1) has no width; there the limit is a tenth.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from math import hypot
+from math import hypot, isinf
 
 from congenial.lab.claims import (
     NOT_REPRODUCED,
@@ -18,6 +23,9 @@ from congenial.lab.claims import (
 from congenial.lab.parameters import show_value
 from congenial.lab.replication import Value
 from congenial.lab.results import Estimate, Results
+
+ROUNDING = 1e-9
+CLOSE = 4.0  # an interval is narrow enough if half of it is this fraction of the range
 
 
 @dataclass(frozen=True)
@@ -44,6 +52,9 @@ class At(RatioCriterion):
     low: float
     high: float
 
+    def needs(self) -> dict[str, float]:
+        return _needs(self.metric, self.low, self.high, f" at {show_value(self.value)}")
+
     def judge(self, results: Results) -> Finding:
         found = [ratio for _, value, ratio in self.ratios(results) if value == self.value]
         if not found:
@@ -59,6 +70,9 @@ class Extreme(RatioCriterion):
     high: float
     largest: bool = False
 
+    def needs(self) -> dict[str, float]:
+        return _needs(self.metric, self.low, self.high)
+
     def judge(self, results: Results) -> Finding:
         found = self.ratios(results)
         pick = max if self.largest else min
@@ -71,11 +85,14 @@ class Extreme(RatioCriterion):
 @dataclass(frozen=True)
 class Everywhere(RatioCriterion):
     """The ratio lies in low..high everywhere except at `but` (figure and value); partly, if at more than half of the
-    points."""
+    points, and nowhere too far away."""
 
     low: float
     high: float
     but: tuple[tuple[str, Value], ...] = ()
+
+    def needs(self) -> dict[str, float]:
+        return _needs(self.metric, self.low, self.high)
 
     def judge(self, results: Results) -> Finding:
         found = [entry for entry in self.ratios(results) if entry[:2] not in self.but]
@@ -92,13 +109,15 @@ class Everywhere(RatioCriterion):
         elif all([_meets(ratio, self.low, self.high) for _, _, ratio in outside]):
             verdict = UNDECIDED
         else:
-            verdict = PARTLY if 2 * len(outside) < len(found) else NOT_REPRODUCED
+            near = all([_is_near(ratio, self.low, self.high) for _, _, ratio in outside])
+            verdict = PARTLY if near and 2 * len(outside) < len(found) else NOT_REPRODUCED
         return Finding(text, verdict)
 
 
 @dataclass(frozen=True)
 class Trend(RatioCriterion):
-    """The ratio falls (or rises) from the first value to the last."""
+    """The ratio falls (or rises) from the first value to the last; partly, if some step goes the other way, but by no
+    more than half of the whole change."""
 
     rises: bool = False
 
@@ -108,11 +127,13 @@ class Trend(RatioCriterion):
         ends = f"{ratios[0]} at {show_value(found[0][1])}, {ratios[-1]} at {show_value(found[-1][1])}"
         if not self._moves(ratios[0], ratios[-1]):
             return Finding(ends, NOT_REPRODUCED)
-        for (_, before, first), (_, after, second) in pairwise(found):
-            if self._moves(second, first):
-                way = "falls" if self.rises else "rises"
-                return Finding(f"{ends}; {way} from {show_value(before)} to {show_value(after)}", PARTLY)
-        return Finding(ends, REPRODUCED)
+        back = [steps for steps in pairwise(found) if self._moves(steps[1][2], steps[0][2])]
+        if not back:
+            return Finding(ends, REPRODUCED)
+        (_, before, first), (_, after, second) = max(back, key=lambda steps: abs(steps[1][2].value - steps[0][2].value))
+        text = f"{ends}; {'falls' if self.rises else 'rises'} from {show_value(before)} to {show_value(after)}"
+        small = 2 * abs(second.value - first.value) <= abs(ratios[-1].value - ratios[0].value)
+        return Finding(text, PARTLY if small else NOT_REPRODUCED)
 
     def _moves(self, first: Estimate, second: Estimate) -> bool:
         """Whether the ratio moves as claimed, and by more than chance."""
@@ -126,7 +147,26 @@ def _in_range(ratio: Estimate, low: float, high: float) -> str:
     if _meets(ratio, low, high):
         return UNDECIDED
     same_side = (high < 1 and ratio.high < 1) or (low > 1 and ratio.low > 1)
-    return PARTLY if same_side else NOT_REPRODUCED
+    return PARTLY if same_side and _is_near(ratio, low, high) else NOT_REPRODUCED
+
+
+def slack(low: float, high: float) -> float:
+    """How far outside of a range a ratio may be, and how wide a range is if that says little."""
+    if low <= 0:
+        return high / 10
+    return low / 10 if isinf(high) else high - low
+
+
+def _needs(metric: str, low: float, high: float, where: str = "") -> dict[str, float]:
+    """As close as the range is narrow. If it is open on one side, that matters only near its bound."""
+    if low <= 0 or isinf(high):
+        where = f" near {low if isinf(high) else high:g}"
+    return {f"{metric}{where}": slack(low, high) / CLOSE}
+
+
+def _is_near(ratio: Estimate, low: float, high: float) -> bool:
+    distance = max(low - ratio.value, ratio.value - high)
+    return distance <= slack(low, high) + ROUNDING
 
 
 def _meets(ratio: Estimate, low: float, high: float) -> bool:

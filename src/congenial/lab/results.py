@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from congenial.lab.parameters import METRICS, show_value
 from congenial.lab.replication import Record
 from congenial.lab.rows import Row, frame, write_csv
-from congenial.lab.stopping import precise, records_at
+from congenial.lab.stopping import close, precise, records_at
 from congenial.lab.store import Store
 from congenial.lab.sweep import Point, Sweep
 from congenial.sim.statistics import half_width, mean
@@ -90,9 +90,9 @@ class SweepResult:
     def means(self) -> list[Row]:
         """A row for each algorithm at each point: means, and half the width of their 95% intervals."""
         rows: list[Row] = []
-        for point, records in self.runs.items():
+        for point in self.runs:
             for algorithm in self.sweep.algorithms:
-                row: Row = {"algorithm": algorithm, **self._place(point), "precise": precise(self.sweep, records)}
+                row: Row = {"algorithm": algorithm, **self._place(point), "precise": self._is_precise(point)}
                 for metric in self.sweep.metrics:
                     estimate = self.mean(point, algorithm, metric)
                     row[metric], row[f"{metric}_half_width"] = estimate.value, estimate.half
@@ -135,6 +135,10 @@ class SweepResult:
         """The means as a Polars data frame, which the extra `lab` brings."""
         return frame(self.means())
 
+    def _is_precise(self, point: Point) -> bool:
+        records = self.runs[point]
+        return precise(self.sweep, records) and close(self.sweep, point, records)
+
     def _place(self, point: Point) -> Row:
         runs = len(next(iter(self.runs[point].values())))
         return {**dict(zip(self.sweep.vary, point, strict=True)), "runs": runs}
@@ -163,10 +167,11 @@ class SweepResult:
 
     def imprecise(self) -> str:
         """A sentence about the points that are less precise than the sweep asks; nothing if there are none."""
-        coarse = [point for point, records in self.runs.items() if not precise(self.sweep, records)]
+        coarse = [point for point in self.runs if not self._is_precise(point)]
         if not coarse:
             return ""
-        wanted = f"{self.sweep.precision:.0%} after {self.sweep.most} runs"
+        needs = " or a claim needs" if self.sweep.within else ""
+        wanted = f"{self.sweep.precision:.0%}{needs} after {self.sweep.most} runs{' or more' if needs else ''}"
         return f"{len(coarse)} of {len(self.runs)} points are less precise than {wanted}"
 
     def __str__(self) -> str:

@@ -131,7 +131,7 @@ class _Run:
                     self._ask(work, goal)
             if goal.missing or records_at(sweep, goal.point, self.store) is not None:
                 return
-            goal.count = next_count(sweep, goal.count)
+            goal.count = next_count(sweep, goal.point, goal.count)
 
     def _ask(self, work: Replication, goal: _Goal) -> None:
         key = work.key()

@@ -25,30 +25,43 @@ def records_at(sweep: Sweep, point: Point, store: Store) -> dict[str, list[Recor
         present = {name: [r for r in records if r is not None] for name, records in found.items()}
         if any([len(records) < count for records in present.values()]):
             return None
-        if count == sweep.most or precise(sweep, present):
+        if count == sweep.most_at(point) or (
+            close(sweep, point, present) and (count >= sweep.most or precise(sweep, present))
+        ):
             return present
-        count = next_count(sweep, count)
+        count = next_count(sweep, point, count)
 
 
-def next_count(sweep: Sweep, count: int) -> int:
+def next_count(sweep: Sweep, point: Point, count: int) -> int:
     """How many replications a point gets next, if `count` of them were not precise enough."""
-    return min(sweep.most, count + max(1, count // 3))
+    return min(sweep.most_at(point), count + max(1, count // 3))
+
+
+def close(sweep: Sweep, point: Point, records: dict[str, list[Record]]) -> bool:
+    """Whether the ratios to the baseline are as close as claims need them here."""
+    for metric in sweep.metrics:
+        for bound, near in sweep.bounds(metric, point):
+            for ratios in _ratios(sweep, metric, records).values():
+                half = half_width(ratios)
+                if half > bound and (near is None or abs(mean(ratios) - near) <= 2 * half):
+                    return False
+    return True
 
 
 def precise(sweep: Sweep, records: dict[str, list[Record]]) -> bool:
     """Whether all means, and all ratios to the baseline, are as precise as the sweep asks."""
     for metric in sweep.metrics:
-        samples = {name: [record.measures[metric] for record in found] for name, found in records.items()}
-        base = samples[sweep.baseline]
-        for name, values in samples.items():
-            if not _within(values, sweep.precision):
+        samples = [[record.measures[metric] for record in found] for found in records.values()]
+        for values in [*samples, *_ratios(sweep, metric, records).values()]:
+            if half_width(values) > sweep.precision * abs(mean(values)):
                 return False
-            if name != sweep.baseline and 0.0 not in base:
-                ratios = [a / b for a, b in zip(values, base, strict=True)]
-                if not _within(ratios, sweep.precision):
-                    return False
     return True
 
 
-def _within(values: list[float], precision: float) -> bool:
-    return half_width(values) <= precision * abs(mean(values))
+def _ratios(sweep: Sweep, metric: str, records: dict[str, list[Record]]) -> dict[str, list[float]]:
+    """The ratios to the baseline, run by run; none if the baseline has a zero."""
+    samples = {name: [record.measures[metric] for record in found] for name, found in records.items()}
+    base = samples.pop(sweep.baseline)
+    if 0.0 in base:
+        return {}
+    return {name: [a / b for a, b in zip(values, base, strict=True)] for name, values in samples.items()}

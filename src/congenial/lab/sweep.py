@@ -23,17 +23,19 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import product
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from congenial.kernel import inputs
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.inputs import amount, shown, whole
-from congenial.lab.parameters import METRICS, PARAMETERS, USUAL_METRICS, clean_value
+from congenial.lab.parameters import METRICS, PARAMETERS, USUAL_METRICS, clean_value, show_value
 from congenial.lab.replication import Replication, Value
 
 TABLES = ("vary", "fixed", "if_many")  # of a TOML file
 MOST_RUNS = 1_000_000  # at one point
+FURTHER = 5  # times as many, where a claim needs it
 NUMBERS = {"precision": "a number", "least": "a whole number", "most": "a whole number", "many": "a whole number",
            "seed": "a whole number"}  # fmt: skip
 
@@ -50,8 +52,11 @@ class Sweep:
     as numbers and texts, since a sweep can be written to a file.
     `precision` bounds half the 95% confidence interval, as a share of the mean, of every metric of every algorithm and
     of every ratio to the last algorithm. A point is run at least `least` times, then until it is that precise, and at
-    most `most` times. With more than `many` processes, the parameters in `if_many` replace those in `fixed`; so large
-    systems can have shorter runs.
+    most `most` times. `within` bounds half the intervals of ratios as they are, where a claim needs it: of a metric at
+    all points ('throughput'), at one value of the only varied parameter ('throughput at 2'), or where the ratio is so
+    near to a number that twice the interval reaches it ('throughput near 1'). There a point may take several times as
+    many runs. With more than `many` processes, the parameters in `if_many` replace those in `fixed`; so large systems
+    can have shorter runs.
 
     >>> sweep = Sweep(["suzuki-kasami", "maekawa"], {"nodes": [4, 9]}, {"think": 200})
     >>> sweep.points()
@@ -72,6 +77,7 @@ class Sweep:
     if_many: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 1
     name: str = "sweep"
+    within: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -79,6 +85,7 @@ class Sweep:
             set_(self, part, _names(part, getattr(self, part)))
         for part in TABLES:
             set_(self, part, _table(part, getattr(self, part)))
+        set_(self, "within", _bounds(self.within))
         for part, form in NUMBERS.items():
             value = getattr(self, part)
             if isinstance(value, bool) or not isinstance(value, (int, float) if form == "a number" else int):
@@ -104,11 +111,19 @@ class Sweep:
         for metric in self.metrics:
             if metric not in METRICS:
                 raise ConfigError(f"metrics: there is no metric {shown(metric)}; there are: {', '.join(METRICS)}")
+        for key in self.within:
+            metric, at, value = key.partition(" at ")
+            values = [show_value(one) for one in next(iter(self.vary.values()))] if len(self.vary) == 1 else []
+            if (metric if at else key.partition(" near ")[0]) not in self.metrics or (at and value not in values):
+                raise ConfigError(
+                    f"within: {shown(key)} should be a metric of this sweep, alone, at a value that is varied"
+                    " ('throughput at 2') or near a number ('throughput near 1')"
+                )
         if not amount(self.precision, "precision") > 0:
             raise ConfigError(f"precision must be above 0 (0.05: within 5% of the mean), and is {self.precision:g}")
         whole(self.most, "most", 2, MOST_RUNS)
         whole(self.many, "many", 0)
-        inputs.seed(self.seed, self.most)
+        inputs.seed(self.seed, self.most * FURTHER)
         if not 2 <= self.least <= self.most:
             raise ConfigError(
                 f"least and most: 2 <= least <= most replications, not {shown(self.least)} and {self.most}"
@@ -118,6 +133,22 @@ class Sweep:
     def baseline(self) -> str:
         """The last algorithm, to which the others are compared."""
         return self.algorithms[-1]
+
+    def bounds(self, metric: str, point: Point) -> list[tuple[float, float | None]]:
+        """What half the interval of the ratio may be at a point; and the number to which it must be near, if any."""
+        found: list[tuple[float, float | None]] = []
+        for key, bound in self.within.items():
+            name, near, number = key.partition(" near ")
+            if near and name == metric:
+                found.append((bound, float(number)))
+            elif key in (metric, f"{metric} at {show_value(point[0])}"):
+                found.append((bound, None))
+        return found
+
+    def most_at(self, point: Point) -> int:
+        """How many runs there can be at a point."""
+        bounded = any([self.bounds(metric, point) for metric in self.metrics])
+        return self.most * FURTHER if bounded else self.most
 
     def points(self) -> list[Point]:
         return list(product(*self.vary.values()))
@@ -146,10 +177,12 @@ class Sweep:
     def to_toml(self) -> str:
         lines = []
         for item in fields(self):
-            if item.name not in TABLES:
+            if item.name not in (*TABLES, "within"):
                 lines.append(f"{item.name} = {_toml(getattr(self, item.name))}")
         for part in TABLES:
             lines += ["", f"[{part}]"] + [f"{name} = {_toml(value)}" for name, value in getattr(self, part).items()]
+        if self.within:
+            lines += ["", "[within]"] + [f"{json.dumps(key)} = {_toml(bound)}" for key, bound in self.within.items()]
         return "\n".join(lines) + "\n"
 
     @classmethod
@@ -197,6 +230,25 @@ def _table(part: str, table: Any) -> dict[str, Any]:
             raise ConfigError(f"{part}: there is no parameter {shown(name)}; there are: {', '.join(PARAMETERS)}")
     clean = _values if part == "vary" else clean_value
     return {name: clean(name, value) for name, value in table.items()}
+
+
+def _bounds(table: Any) -> dict[str, float]:
+    if not isinstance(table, Mapping):
+        raise ConfigError(f"within should be a table of metrics and numbers, not {shown(table)}")
+    for key, bound in table.items():
+        number = str(key).partition(" near ")[2]
+        if number and not _is_number(number):
+            raise ConfigError(f"within: {shown(key)}: {shown(number)} is not a number")
+        if isinstance(bound, bool) or not isinstance(bound, (int, float)) or not bound > 0:
+            raise ConfigError(f"within: {key} should be a number above 0, not {shown(bound)}")
+    return {str(key): float(bound) for key, bound in table.items()}
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _values(name: str, values: Any) -> tuple[Value, ...]:

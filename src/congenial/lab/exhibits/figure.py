@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import copyfile
 from typing import TYPE_CHECKING
 
+from congenial.lab.claims import Claim
 from congenial.lab.exhibits.exhibit import Evidence, Exhibit, describe
 from congenial.lab.folder import write_folder
 from congenial.lab.replication import Value
@@ -39,7 +40,17 @@ class Figure(Exhibit):
         """Fewer values and shorter runs, always three of them."""
         (varied,) = self.sweep.vary
         fixed = {**self.sweep.fixed, **self.window}
-        return replace(self.sweep, vary={varied: self.coarse}, fixed=fixed, if_many={}, least=3, most=3)
+        return replace(self.sweep, vary={varied: self.coarse}, fixed=fixed, if_many={}, least=3, most=3, within={})
+
+    def sharpened(self, claims: Sequence[Claim]) -> Figure:
+        """The figure, run as precisely as the claims about it need it: ranges are of different widths, and with
+        intervals wider than a range there would be no verdict."""
+        bounds: dict[str, float] = {}
+        for claim in claims:
+            if self.name in claim.criterion.figures:
+                for key, bound in claim.criterion.needs().items():
+                    bounds[key] = min(bound, bounds.get(key, bound))
+        return replace(self, sweep=replace(self.sweep, within=bounds))
 
     def heading(self) -> str:
         return f"Figure {self.name}: {self.title}"
@@ -58,8 +69,11 @@ class Figure(Exhibit):
         place = f"{pictures.name}/{self.name}"
         data = f"[ratios]({place}-ratios.csv), [means]({place}-results.csv)"
         drawn = f"[the means, drawn]({place}-absolute.svg)"
+        sharp = ""
+        if self.sweep.within:
+            sharp = " Where a claim has a narrow range, there are more runs, until half an interval is a quarter of it."
         return [
             f"## {self.heading()}",
-            f"{describe(evidence.results[self.name])} Data: {data}; {drawn}.",
+            f"{describe(evidence.results[self.name])}{sharp} Data: {data}; {drawn}.",
             f"![{self.title}: ratios]({place}-ratio.svg)",
         ]

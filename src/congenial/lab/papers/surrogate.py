@@ -155,7 +155,7 @@ SURROGATE = Paper(
     name="surrogate",
     title="A quorum-based group mutual exclusion algorithm for a distributed system with dynamic group set",
     reference="Atreya, Mittal & Peri 2007, section VII",
-    exhibits=FIGURES,
+    exhibits=tuple([figure.sharpened(CLAIMS) for figure in FIGURES]),
     claims=CLAIMS,
     assumptions=(
         "Surrogate runs over the grid of 25 processes, with quorums of 9; the paper does not say which quorums it"

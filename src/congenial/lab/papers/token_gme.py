@@ -143,7 +143,7 @@ TOKEN_GME = Paper(
     name="token-gme",
     title="A priority-based distributed group mutual exclusion algorithm when group access is non-uniform",
     reference="Mittal & Mohan 2007, section 4",
-    exhibits=FIGURES,
+    exhibits=tuple([figure.sharpened(CLAIMS) for figure in FIGURES]),
     claims=CLAIMS,
     assumptions=(
         "The channels' bandwidth of 100 Kb per unit of time is 3125 integers of 32 bits per unit.",
