@@ -41,7 +41,8 @@ def made_up(parameter: str, ratios: Mapping[Value, float], noise: float = 0.0) -
 
 def _record(sweep: Sweep, point: tuple[Value, ...], algorithm: int, number: int, value: float) -> Record:
     work = sweep.replication(sweep.algorithms[algorithm], point, number)
-    return Record(work, dict.fromkeys(METRICS, value), 1, 1, 0.0, "")
+    measures = {**dict.fromkeys(METRICS, value), "lone_entries": 0.0, "free_entries": 0.0}
+    return Record(work, measures, 1, 1, 0.0, "")
 
 
 def recorded(sweep: Sweep, values: Mapping[str, list[float]]) -> Store:

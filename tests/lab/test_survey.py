@@ -18,6 +18,7 @@ from congenial.lab.exhibits.costs import COST
 from congenial.lab.papers.paper import Paper
 from congenial.lab.papers.survey import SCALING, SURVEY, curves, growing, row
 from congenial.lab.replication import Value
+from congenial.lab.results import SweepResult
 from congenial.lab.sweep import Sweep
 from congenial.systems.catalogue import ALGORITHMS
 
@@ -78,10 +79,13 @@ SUZUKI = "suzuki-kasami"
 COSTS = [
     (Costs((), COST, SUZUKI, "0", "n"), {5: 4.9, 7: 7.0}, 0.0, "reproduced"),
     (Costs((), COST, SUZUKI, "0", "n"), {3: 2.0, 5: 4.9, 7: 6.99}, 0.02, "partly"),  # one run costs more
+    (Costs((), COST, SUZUKI, "0", "n"), {3: 2.0, 5: 4.9, 7: 8.3}, 0.0, "partly"),
+    (Costs((), COST, SUZUKI, "0", "n"), {3: 2.0, 5: 4.9, 7: 8.5}, 0.0, "not reproduced"),  # by more than a fifth
     (Costs((), COST, SUZUKI, "0", "n"), {5: 4.9, 7: 7.1}, 0.0, "not reproduced"),  # not at more than half of the sizes
     (Costs((), COST, SUZUKI, "n-1", "n"), {3: 2.0, 5: 4.5, 7: 5.5}, 0.0, "partly"),  # too cheap is wrong, too
     (Costs((), COST, SUZUKI, "0", "n", {"heavy": "n"}), {5: 1.0, 7: 6.4}, 0.0, "reproduced"),  # only the largest counts
     (Costs((), COST, SUZUKI, "0", "n", {"heavy": "n"}), {5: 5.0, 7: 6.2}, 0.0, "partly"),
+    (Costs((), COST, SUZUKI, "0", "n", {"heavy": "n"}), {5: 5.0, 7: 5.0}, 0.0, "not reproduced"),
     (Costs((), COST, SUZUKI, "0", "n", {"light": "n"}), {5: 5.0, 7: 1.0}, 0.0, "reproduced"),  # another load
     (Grows((), COST, SUZUKI, "log2(n)"), {4: 10.0, 16: 20.0}, 0.0, "reproduced"),
     (Grows((), COST, SUZUKI, "log2(n)"), {4: 10.0, 8: 99.0, 16: 24.9}, 0.0, "reproduced"),  # the ends count
@@ -101,7 +105,65 @@ def test_verdicts(test, costs, noise, verdict) -> None:  # type: ignore[no-untyp
 def test_a_verdict_says_where_it_is_otherwise() -> None:
     outcomes = {"t, light": made_up("nodes", {5: 4.0, 7: 9.0}), "t, heavy": made_up("nodes", {5: 4.0, 7: 6.0})}
     test = Costs(("t, light", "t, heavy"), COST, SUZUKI, "0", "n", {"heavy": "n"})
-    assert test.judge(outcomes).ours == "0 .. 7 at n = 7; outside at 2 of 5: 9 at 7, light; 6, not 7, at 7, heavy"
+    assert test.judge(outcomes).ours == ("0 .. 7 at n = 7; outside at 2 of 5: 9 at 7, light; 6, not 7, at 7, heavy")
+
+
+def costing(mean: float, lone: tuple[float, float], free: bool = False) -> SweepResult:
+    """Runs of seven processes with these means, in which entries without competition cost from `lone[0]` to
+    `lone[1]`."""
+    made = made_up("nodes", {7: mean})
+    for record in made.runs[(7,)][SUZUKI]:
+        record.measures["lone_entries"] = 2.0
+        record.measures["free_entries"] = 1.0 if free else 0.0
+        record.measures["lone_cost_min"], record.measures["lone_cost_max"] = lone
+    return made
+
+
+@pytest.mark.parametrize(
+    ("mean", "lone", "free", "verdict"),
+    [
+        (6.0, (5.0, 7.0), False, "reproduced"),
+        (6.0, (5.0, 8.0), False, "not reproduced"),  # the mean is within the bound, and an entry is not
+        (6.0, (2.0, 7.0), False, "not reproduced"),
+        (6.0, (5.0, 7.0), True, "not reproduced"),  # an entry that costs nothing costs less than 3
+    ],
+)
+def test_a_bound_on_entries_is_compared_with_entries(
+    mean: float, lone: tuple[float, float], free: bool, verdict: str
+) -> None:
+    outcomes = {"t, light": costing(mean, lone, free)}
+    test = Costs(("t, light",), COST, SUZUKI, "3", "n")
+    assert test.judge(outcomes).verdict == verdict
+    on_means = replace(test, amortised=True)
+    assert on_means.judge(outcomes).verdict == "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("tight", "lone", "free", "verdict"),
+    [
+        (("0", "n"), (7.0, 7.0), True, "reproduced"),
+        (("0", "n"), (7.0, 7.0), False, "partly"),  # never free
+        (("0", "n"), (5.0, 6.0), True, "partly"),  # never n
+        (("n-1", "n"), (6.0, 6.9), True, "reproduced"),  # within a twentieth
+    ],
+)
+def test_a_bound_that_is_claimed_tight_must_be_reached(
+    tight: tuple[str, ...], lone: tuple[float, float], free: bool, verdict: str
+) -> None:
+    outcomes = {"t, light": costing(4.0, lone, free)}
+    finding = Costs(("t, light",), COST, SUZUKI, "0", "n", tight=tight).judge(outcomes)
+    assert finding.verdict == verdict
+    assert ("never" in finding.ours) == (verdict == "partly")
+
+
+def test_where_the_first_entry_is_free_the_others_count() -> None:
+    outcomes = {"t, together": made_up("nodes", {7: 6.0})}
+    records = outcomes["t, together"].runs[(7,)][SUZUKI]
+    for number, record in enumerate(records):  # 7 entries, of which one is free: the others cost 7 each
+        records[number] = replace(record, entries=7, measures={**record.measures, "lone_entries": 0.0})
+    test = Costs(("t, together",), COST, SUZUKI, "0", "n", tight=("n",))
+    assert test.judge(outcomes).verdict == "partly"
+    assert replace(test, first_free=("together",)).judge(outcomes).verdict == "reproduced"
 
 
 # -- from end to end -----------------------------------------------------------------------------------------
@@ -142,10 +204,10 @@ def test_a_table_from_end_to_end(
     assert [line["algorithm"] for line in lines] == ["Everybody", "Nobody", "A star", "Slow"]
     assert (lines[0]["light"], lines[0]["heavy"], lines[0]["least"], lines[0]["most"]) == ("8.0", "8.0", "8.0", "8.0")
     assert [line["verdict"] for line in lines[:2]] == ["reproduced", "not reproduced: it asks all others"]
-    assert lines[3]["that is"] == "12 at n = 5"
+    assert lines[3]["that is"] == "12 at n = 5; alone 12"
     page = (tmp_path / "docs/little.md").read_text(encoding="utf-8")
-    assert "| Nobody | suzuki-kasami | 1 | 0 .. 1 at n = 5; outside at 6 of 6:" in page
-    assert "| Everybody | ricart-agrawala | 2\\|R-{i}\\| | 8 at n = 5 |" in page
+    assert "| Nobody | suzuki-kasami | 1 | 0 .. 1 at n = 5; alone 0 to 5; outside at 6 of 6:" in page
+    assert "| Everybody | ricart-agrawala | 2\\|R-{i}\\| | 8 at n = 5; alone 8 |" in page
     assert "- burst: load burst" in page
     assert "![Curves](little/scaling.svg)" in page
     assert (tmp_path / "docs/little/scaling.svg").stat().st_size > 0

@@ -48,11 +48,25 @@ def test_a_tiny_run(tiny: dict[str, Any]) -> None:
     assert result.waiting_time_p99 == pytest.approx(4 + 0.97 * 2.5)
     assert result.waiting_time_max == 6.5
     # 4 to 5 and 7 to 8; at 11 no process waits
-    assert result.sync_delay_mean == result.sync_delay_max == 1.0
+    assert result.sync_delay_mean == result.sync_delay_min == result.sync_delay_max == 1.0
+    # only the last request is made when no other process waits or is inside; it costs two requests and the token
+    assert (result.lone_entries, result.free_entries) == (1, 0)
+    assert result.lone_cost_min == result.lone_cost_max == 3
     assert result.simulated_time == 23.0
     assert result.throughput == 4 / 23
     assert (result.concurrency_mean, result.concurrency_max) == (1.0, 1.0)
     assert result.fairness == pytest.approx((1 + 4 + 6.5) ** 2 / (3 * (1 + 16 + 42.25)))
+
+
+def test_entries_without_competition() -> None:
+    """One process after the other: the first has the token, and every other one costs n messages."""
+    result = simulate("suzuki-kasami", nodes=4, load="turns", requests=2)
+    assert (result.lone_entries, result.free_entries) == (8, 1)
+    assert (result.lone_cost_min, result.lone_cost_max) == (4, 4)
+    path = simulate("raymond-tree", nodes=5, load="turns", requests=1, options={"tree": "line"})
+    assert (path.lone_cost_min, path.lone_cost_max) == (2, 2)
+    busy = simulate("suzuki-kasami", nodes=4, think=0, requests=20)
+    assert busy.lone_entries <= 1, "at most the first"
 
 
 def test_the_warm_up_is_not_counted(tiny: dict[str, Any]) -> None:

@@ -8,7 +8,8 @@ verdict is
 - *undecided* if the mean does not, but its 95% interval reaches into the range: more precise runs would tell,
 - *partly* if it is at least on the right side of 1, and no further from the range than that is wide (of a trend: if
   the ends differ as claimed, and no step goes back by more than half of that; of a claim about all points: if it holds
-  at more than half of them, and nowhere fails by more; of growth: if it is at most twice as fast),
+  at more than half of them, and nowhere fails by more; of a cost: the same, by no more than a fifth, or if a bound that
+  is claimed tight is kept, but not reached; of growth: if it is at most twice as fast),
 - *not reproduced* otherwise.
 """
 

@@ -22,12 +22,17 @@ METRICS: dict[str, str] = {
     "waiting_time_p99": "waiting time, 99%",
     "waiting_time_max": "waiting time, longest",
     "sync_delay_mean": "synchronisation delay",
+    "sync_delay_min": "synchronisation delay, shortest",
     "sync_delay_max": "synchronisation delay, longest",
     "throughput": "entries per unit of time",
     "concurrency_mean": "inside together",
     "concurrency_max": "inside together, most",
     "fairness": "fairness (Jain)",
     "simulated_time": "simulated time",
+    "lone_entries": "entries without competition",
+    "free_entries": "entries without competition that cost nothing",
+    "lone_cost_min": "messages of an entry without competition, least",
+    "lone_cost_max": "messages of an entry without competition, most",
 }
 """What can be measured, and its name on axes and in tables."""
 

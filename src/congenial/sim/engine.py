@@ -142,6 +142,7 @@ class Engine(Out):
                 if self.now >= self.warmup:
                     self.meter.restart(self.warmup)
             self._loop(self.until)
+            self.meter.settle(self.judge.waiting == 0 and self._is_quiet())
         except (SimulationFailed, ConfigError, MemoryError):
             raise
         except Exception as error:
@@ -177,6 +178,10 @@ class Engine(Out):
             self._happen(queue.pop(), number)
             if self.stuck:
                 return
+
+    def _is_quiet(self) -> bool:
+        """No process is inside, and no message is under way."""
+        return self.judge.inside == 0 and self.network.bag.size == 0 and self.network.under_way == 0
 
     def _is_over(self) -> bool:
         """With an empty bag: there is nothing left to happen, or nothing that matters."""
@@ -291,7 +296,7 @@ class Engine(Out):
         groups = self.workload.groups(process, self.streams[process])
         self.current = process
         self.judge.ask(process, groups)
-        self.meter.asked(process, self.now)
+        self.meter.asked(process, self.now, self.judge.waiting == 1 and self._is_quiet())
         if self.trace is not None:
             self.trace.record(Event(self.now, trace.REQUEST, process, groups=groups))
         self.nodes[process].request(groups, self)

@@ -50,6 +50,13 @@ class Meter:
         self._session_end = 0.0
         self._contested = False  # a process was waiting when the last session ended
         self._last_group = -1
+        # entries that no other process competed with: how many, how many of them for free, and what the others cost
+        self.lone_entries: i64 = 0
+        self.free_entries: i64 = 0
+        self.lone_cost_min: i64 = 0
+        self.lone_cost_max: i64 = 0
+        self._sent: i64 = 0  # messages, from the beginning
+        self._lone_from: i64 = -1  # what had been sent when a process asked alone; -1: none did, or not alone any more
 
     def restart(self, now: float) -> None:
         """The warm-up is over: forget the counts, but not which session is going on."""
@@ -65,6 +72,11 @@ class Meter:
         self.sessions = 0
         self.deliveries = 0
         self.most_inside = self._inside
+        self.lone_entries = 0
+        self.free_entries = 0
+        self.lone_cost_min = 0
+        self.lone_cost_max = 0
+        self._lone_from = -1
         self._since = now
         self._busy = 0.0
         self._occupied = 0.0
@@ -77,11 +89,29 @@ class Meter:
             self.kinds[type(message)] = kind
         size: i64 = kind.measure.scalars if kind.measure.fixed else kind.measure.size(message)
         kind.count += copies
+        self._sent += copies
         kind.integers += copies * size
         return size
 
-    def asked(self, process: int, now: float) -> None:
+    def asked(self, process: int, now: float, alone: bool) -> None:
+        """A process asks: `alone`, if no other waits or is inside, and no message is under way."""
         self.asked_at[process] = now
+        self.settle(alone)
+        if alone:
+            self._lone_from = self._sent
+
+    def settle(self, quiet: bool) -> None:
+        """Count what was sent since a process asked alone as the cost of its entry, if all is quiet again."""
+        if quiet and self._lone_from >= 0:
+            cost = self._sent - self._lone_from
+            self.lone_entries += 1
+            if cost == 0:
+                self.free_entries += 1
+            elif self.lone_cost_min == 0 or cost < self.lone_cost_min:
+                self.lone_cost_min = cost
+            if cost > self.lone_cost_max:
+                self.lone_cost_max = cost
+        self._lone_from = -1
 
     def entered(self, process: int, now: float, group: int, groups_matter: bool) -> None:
         self._advance(now)

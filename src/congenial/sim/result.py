@@ -15,12 +15,17 @@ MEASURES = (
     "waiting_time_p99",
     "waiting_time_max",
     "sync_delay_mean",
+    "sync_delay_min",
     "sync_delay_max",
     "throughput",
     "concurrency_mean",
     "concurrency_max",
     "fairness",
     "simulated_time",
+    "lone_entries",
+    "free_entries",
+    "lone_cost_min",
+    "lone_cost_max",
 )
 """The measures that are averaged over several runs, each with an interval."""
 
@@ -31,6 +36,8 @@ class Result:
 
     `fairness` is Jain's index of the processes' mean waiting times. `concurrency_mean` is averaged over the time when
     any process is inside. `sync_delay` is the time from the end of a session to the next one, while a process waits.
+    Entries are `lone` if no process competes with them. Some of them are free; of the others it is known what the
+    cheapest and the dearest cost in messages.
     `intervals` holds half the width of each measure's 95% confidence interval, if there are several runs.
 
     >>> from congenial.sim.simulate import simulate
@@ -53,6 +60,7 @@ class Result:
     waiting_time_p99: float
     waiting_time_max: float
     sync_delay_mean: float
+    sync_delay_min: float
     sync_delay_max: float
     throughput: float
     concurrency_mean: float
@@ -60,6 +68,10 @@ class Result:
     sessions: int
     fairness: float
     simulated_time: float
+    lone_entries: float
+    free_entries: float
+    lone_cost_min: float
+    lone_cost_max: float
     deliveries: int
     deliveries_per_second: float
     violations: int

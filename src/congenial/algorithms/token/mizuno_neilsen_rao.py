@@ -8,9 +8,10 @@ request. If all processes are asked and none is told, the algorithm is Suzuki an
 Mizuno, Neilsen & Rao 1991; Velazquez 1993, section 4, which leaves open when requests are forwarded. Here a process
 forwards when it knows of a holder and of a request that the token did not know of when the holder got it, in whichever
 order it learned of the two. It does so once per holder: the request that it forwards makes the holder send the token
-away, and then the next holder is told. So every ACQUIRED is answered at most once. With r others in a request set and a
-in an acquired set an entry costs at most r + 2a + 1 messages. That gives both bounds of the survey: 3q + 1 in a
-projective plane of order q, about 3 sqrt(n), and 2 sqrt(2) sqrt(n) - 2 in a grid twice as high as wide.
+away, and then the next holder is told. So every ACQUIRED is answered at most once, though perhaps
+during a later entry. With r others in a request set and a in an acquired set an entry costs at most r + 2a + 1
+messages, averaged over a run; a single one can cost more. That gives both bounds of the survey: 3q + 1 in a projective
+plane of order q, about 3 sqrt(n), and 2 sqrt(2) sqrt(n) - 2 in a grid twice as high as wide.
 
 Changed: LN, the numbers in the token, counts a request when it enters the queue, not when it has been served, because
 from then on it need not be forwarded. What is forwarded is not the whole array RN, but the entries that are above LN.

@@ -43,7 +43,7 @@ class CostTable(Exhibit):
     """Costs in messages per entry, measured at several loads.
 
     The loads in `shown_loads` have columns beside the formula, and so have the least and the most that any run cost.
-    Algorithms in `growing` are also measured at the sizes `grown`, at the first of these loads.
+    Algorithms in `growing` are also measured at the sizes `grown`, at the first of these loads. `seed` is the first.
     """
 
     rows: tuple[CostRow, ...]
@@ -53,6 +53,7 @@ class CostTable(Exhibit):
     where: str
     growing: tuple[str, ...] = ()
     grown: tuple[int, ...] = ()
+    seed: int = 1
 
     def sweeps(self, quick: bool) -> dict[str, Sweep]:
         made: dict[str, Sweep] = {}
@@ -74,7 +75,7 @@ class CostTable(Exhibit):
         self, part: str, names: tuple[str, ...], sizes: tuple[int, ...], fixed: Mapping[str, Value], quick: bool
     ) -> Sweep:
         runs = 2 if quick else 5
-        return Sweep(names, {"nodes": sizes}, fixed, (COST,), least=runs, most=runs, name=part)
+        return Sweep(names, {"nodes": sizes}, fixed, (COST,), least=runs, most=runs, seed=self.seed, name=part)
 
     def part(self, load: str, requests: int = 0) -> str:
         return f"{self.name}, {requests} requests, {load}" if requests else f"{self.name}, {load}"

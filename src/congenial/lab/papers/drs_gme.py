@@ -28,14 +28,18 @@ TABLE = CostTable(
     NAME,
     "Messages, without faults and with one",
     (
-        *[CostRow(title, name, "0 to n + 1", Costs((), COST, name, "0", "n+1")) for name, title in FORMS.items()],
-        CostRow("a lost token", "drs-gme-faults", "n + 1 to 2n more", Costs((), COST, "drs-gme-faults", "2*n", "3*n"),
-            load="token lost"),
+        *[CostRow(title, name, "0 to n + 1",
+                  Costs((), COST, name, "0", "n+1", tight=("0", "n+1"), first_free=("all together",)))
+          for name, title in FORMS.items()],
+        CostRow("a lost token", "drs-gme-faults", "n + 1 to 2n more",
+                Costs((), COST, "drs-gme-faults", "2*n", "3*n", tight=("2*n", "3*n")), load="token lost",
+                reason="as we number sessions, only the process that passed the token on last makes it again"),
     ),
     LOADS,
     ("light", "heavy", "token lost"),
     (5, 10, 25),
     "VI",
+    seed=1001,
 )  # fmt: skip
 
 
@@ -49,7 +53,7 @@ CLAIMS = tuple(
         for name, title in FORMS.items()
         for claim in (
             Claim(f"{title}: from one session to the next in one hop, or two after a follower", "VI", "t_m or 2 t_m",
-                  Costs(_parts("heavy"), SYNC, name, "0", "2")),
+                  Costs(_parts("light", "heavy"), SYNC, name, "0", "2", tight=("1", "2"))),
             Claim(f"{title}: all n inside together, if no process asks for another group", "VI", "n",
                   Costs(_parts("all together"), CONCURRENCY, name, "n", "n")),
         )
@@ -65,6 +69,12 @@ DRS_GME = Paper(
     assumptions=(
         "The paper has no experiments; these are its formulas, measured.",
         "The algorithm is the paper's with its errors corrected (see the errata); its laws are those of the paper.",
+        "What a single entry costs is known where no other process competes with it ('alone'); elsewhere the mean of a"
+        " run is compared. At the load 'all together' the holder of the token enters for free, and the mean is that of"
+        " its followers. Where the paper gives both ends of a range, both have to occur.",
+        "A session that its captain begins with a request of its own follows at once, which the paper does not count.",
+        "These claims were written down and committed before the runs, whose seeds (from 1001) had not been used for"
+        " them before.",
         "A process sends no message to itself: of the n GEN_TOKENs, n - 1 are counted.",
         "If a single process asks, an entry costs n messages: n - 1 requests and the token (load 'alone'). Lost"
         " messages are counted: if the token is lost, we expect n - 1 GEN_TOKENs and a second token as well, 2n in"
