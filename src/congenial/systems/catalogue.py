@@ -48,6 +48,8 @@ from congenial.algorithms.token.naimi_trehel import NaimiTrehel
 from congenial.algorithms.token.naimi_trehel_recovery import NaimiTrehelRecovery
 from congenial.algorithms.token.neilsen_mizuno import NeilsenMizuno
 from congenial.algorithms.token.nishio_li_manning import NishioLiManning
+from congenial.algorithms.token.nishio_propagation import NishioPropagation
+from congenial.algorithms.token.raymond_recovery import RaymondRecovery
 from congenial.algorithms.token.raymond_tree import RaymondTree
 from congenial.algorithms.token.ricart_agrawala_token import RicartAgrawalaToken
 from congenial.algorithms.token.singhal_heuristic import SinghalHeuristic
@@ -77,10 +79,12 @@ ALGORITHMS: dict[str, type[Node]] = {
         NeilsenMizuno,
         HelaryPlouzeauRaynal,
         RaymondTree,
+        RaymondRecovery,
         SinghalHeuristic,
         NaimiTrehel,
         MishraSrimani,
         NishioLiManning,
+        NishioPropagation,
         NaimiTrehelRecovery,
         # mutual exclusion by permissions
         Lamport,

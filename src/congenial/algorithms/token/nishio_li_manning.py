@@ -8,7 +8,7 @@ granted), the proposer makes the token and enters. If an answer is missing it pr
 
 Nishio, Li & Manning 1990, as described in Velazquez 1993, section 4; the original was not available. A node is a
 processor (the application) and a controller (this class), whose memory survives failures: what it must not forget is
-saved.
+saved. Where nothing can be saved see `nishio-propagation`, also on the insertion of nodes.
 
 - *A processor fails*: a crash and a recovery with nothing in between. The application's request or stay is over. The
   controller knows all it knew, and sends the token on if it has it.

@@ -4,7 +4,9 @@ The processes form a tree and talk to their neighbours only. Each knows the neig
 and keeps a queue of those that want it: neighbours, or itself. It sends one request in the direction of the token on
 behalf of its whole queue. The token goes to the head of the queue. If the queue is not empty then, a request follows.
 
-Raymond 1989; Velazquez 1993, section 4. Nothing is changed. Added: the token counts its entries, for the fence.
+Raymond 1989; Velazquez 1993, section 4. Left out: the recovery procedure for failed processes, which is in
+`raymond-recovery`, and the survey's "piggyback strategy", a request that travels with the token it follows. Added: the
+token counts its entries, for the fence.
 """
 
 from __future__ import annotations
