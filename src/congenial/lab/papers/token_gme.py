@@ -5,6 +5,7 @@ from __future__ import annotations
 from congenial.lab.claims import Claim
 from congenial.lab.criteria import At, Everywhere, Extreme, Trend
 from congenial.lab.exhibits import Figure
+from congenial.lab.joint_criteria import AtTheSameTime
 from congenial.lab.papers.paper import Paper
 from congenial.lab.replication import Value
 from congenial.lab.sweep import Sweep
@@ -98,6 +99,8 @@ CLAIMS = (
     Claim("with 500 processes messages are 100 times smaller", "4.1, fig. 6(f)", "0.01",
           At(("6f",), SIZE, 500, 0.005, 0.015), reason=SIZE_REASON),
     Claim("waiting is shorter by as much as 50%", "4.1", "0.5", Extreme(AGAINST_RA2, WAITING, 0.4, 0.6)),
+    Claim("more is served, by as much as 39%, and waiting is shorter by as much as 35% at the same time", "6",
+          "1.39, and 0.65", AtTheSameTime(AGAINST_RA2, THROUGHPUT, 1.312, 1.468, WAITING, 0.58, 0.72)),
     Claim("the ratio falls with longer times between requests", "4.1, fig. 6(b)", "falls", Trend(("6b",), WAITING)),
     Claim("the ratio falls with shorter times inside", "4.1, fig. 6(c)", "rises with the time inside",
           Trend(("6c",), WAITING, rises=True)),
@@ -146,6 +149,9 @@ TOKEN_GME = Paper(
     exhibits=tuple([figure.sharpened(CLAIMS) for figure in FIGURES]),
     claims=CLAIMS,
     assumptions=(
+        "The abstract and section 4.1 say that waiting is shorter by as much as 50%, section 6 says 35%. We read"
+        " section 6 as about one point, that of the largest gain in throughput. The 50% are reached elsewhere, where"
+        " requests are rare and throughput hardly depends on waiting.",
         "The channels' bandwidth of 100 Kb per unit of time is 3125 integers of 32 bits per unit.",
         "Message size is the mean number of integers in a message; headers (sender, kind of message) are not counted.",
         "The paper gives only the range of a figure's values; the values within that range are our choice.",
