@@ -65,6 +65,8 @@ DETECTED: dict[str, Any] = {"detection": 8.0, "until": 5000.0}
 SUSPECTED: dict[str, Any] = {**DETECTED, "suspect": ("1@40-60", "0@150-200")}
 FAULTS: dict[str, dict[str, Any]] = {  # by what an algorithm survives
     "one crash at a time": {"crash": ("1@60-200", "0@400-600"), "until": 5000.0},
+    "one crash at a time, nothing kept; loss": {"crash": ("1@60-200", "0@400-600"), "loss": ("0.05",), "until": 5000.0},
+    "crashes with recovery": {"crash": ("1@60-200", "0@100-500", "2@110-150"), "until": 5000.0},
     "crashes with recovery, loss, partitions": {
         "crash": ("1@60-200", "0@100-500"), "loss": ("0.05",), "partition": ("0,1|2,3,4@300-400",), "until": 5000.0,
     },
