@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from playwright.sync_api import sync_playwright
 
+from congenial.checker.check import check
+from congenial.checker.replay import write_trace
 from congenial.sim.scenario import Scenario
 from congenial.studio.pages import write_page
 from congenial.studio.recording import simulated
@@ -51,7 +55,26 @@ def main() -> None:
                 else:
                     page.keyboard.press(key)
             page.screenshot(path=HERE / f"{name}.png")
+        explore(browser, f"{folder}/broken.ndjson")
         browser.close()
+
+
+def explore(browser: Any, trace: str) -> None:
+    """The counterexample of a check, opened in the studio, one step before it goes wrong."""
+    found = check("maekawa", nodes=3, order="any").counterexample
+    assert found is not None
+    write_trace(trace, "maekawa", 3, {}, False, found.events)
+    with subprocess.Popen(
+        [sys.executable, "-m", "congenial", "studio", trace], stdout=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout is not None
+        page = browser.new_page(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+        page.goto(run.stdout.readline().split()[1])
+        page.wait_for_selector("#moves-panel .wrong")
+        page.keyboard.press("Backspace")
+        page.wait_for_selector("#moves-panel .next")
+        page.screenshot(path=HERE / "explore.png")
+        run.terminate()
 
 
 if __name__ == "__main__":

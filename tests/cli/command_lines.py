@@ -138,6 +138,7 @@ POOLS: dict[str, tuple[str, ...]] = {
     "cluster": ("tcp://127.0.0.1:1",),
     "config": ("cluster.toml", "broken.json", "folder"),
     "name": ("a", "b", "jobs"),
+    "names": (*ALGORITHMS, "run.ndjson"),
     "words": ("true", "false", "nothing-of-the-kind"),
     "group": ("a", ""),
     "semaphore": ("1", "2"),

@@ -88,7 +88,10 @@ TABLE: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
     "studio": (
         "",
         {
-            "algorithms": tuple([name for name in ALGORITHM if name not in ("own.py:Mutable", "own.py:Unmade")]),
+            "names": (
+                *[name for name in ALGORITHM if name not in ("own.py:Mutable", "own.py:Unmade")],
+                "no-such.ndjson", "empty.ndjson",
+            ),
             "host": ("", "a b", "999.1.1.1", "::1::", "x" * 300), "port": ("x", "", "-1", "65536", "1.5"),
         },
     ),
@@ -106,6 +109,7 @@ FLAGS = ("--bogus", "--json=x", "--json=")
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     furnish(tmp_path)
+    (tmp_path / "empty.ndjson").write_text("")
     (tmp_path / "broken.csv").write_text("time,process\n0,x\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -267,16 +267,16 @@ def test_a_hundred_thousand_events_are_drawn_piece_by_piece(visit: Any, tmp_path
 # -- the studio ------------------------------------------------------------------------------------------------
 
 
+def start(*words: str) -> tuple[str, subprocess.Popen[str]]:
+    """A studio: its address, and its process, which ends with the test."""
+    process = subprocess.Popen([sys.executable, "-m", "congenial", "studio", *words], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    return process.stdout.readline().split()[1], process
+
+
 @pytest.fixture
-def studio() -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    command = [sys.executable, "-m", "congenial", "studio"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            line = process.stdout.readline()
-            yield line.split()[1], process
-        finally:
-            process.kill()
+def studio() -> tuple[str, subprocess.Popen[str]]:
+    return start()
 
 
 def test_pick_an_algorithm_and_watch_it(visit: Any, studio: tuple[str, Any]) -> None:
@@ -312,3 +312,76 @@ def test_a_studio_that_is_gone_is_told_and_one_that_is_back_is_used(visit: Any, 
     page.click("#setup-form button[type=submit]")
     page.wait_for_selector("#setup-problem:has-text('does not answer')")
     page.watched.complaints.clear()
+
+
+def texts(page: Any) -> list[str]:
+    """What can happen, as the page says."""
+    return [text for text in page.locator("#moves-panel > .moves button").all_inner_texts() if text]
+
+
+def wait_for_steps(page: Any, taken: int) -> None:
+    """Until so many steps have been taken and those that can follow are listed."""
+    page.wait_for_selector(f"#moves-panel[data-length='{taken}']")
+
+
+def test_explore_take_steps_take_them_back_and_branch(visit: Any, studio: tuple[str, Any]) -> None:
+    page = visit(studio[0])
+    page.select_option("#algorithm", "suzuki-kasami")
+    page.fill("[name=nodes]", "3")
+    page.click("#explore")
+    wait_for_steps(page, 0)
+    assert texts(page) == ["0 asks to enter", "1 asks to enter", "2 asks to enter"]
+    page.click("text=1 asks to enter")
+    wait_for_steps(page, 1)
+    assert "waits" in page.get_attribute("#ring [data-process='1']", "aria-label")
+    page.keyboard.press("1")
+    wait_for_steps(page, 2)
+    assert "receives Request(number=1) from 1" in page.inner_text(".steps .present")
+    page.click("#take-back")
+    wait_for_steps(page, 1)
+    page.keyboard.press("Backspace")
+    wait_for_steps(page, 0)
+    page.click("text=0 asks to enter")  # another way from here
+    wait_for_steps(page, 1)
+    assert "0 enters" in page.inner_text(".steps .present")
+    page.click("text=Branch 1: 2 steps")
+    wait_for_steps(page, 2)
+    assert "receives Request(number=1) from 1" in page.inner_text(".steps .present")
+    page.click("#moves-panel summary")
+    page.click("text=0 crashes")
+    wait_for_steps(page, 3)
+    assert "crashed" in page.get_attribute("#ring [data-process='0']", "aria-label")
+
+
+def test_explore_finds_a_violation_and_saves_it(visit: Any, studio: tuple[str, Any], tmp_path: Path) -> None:
+    page = visit(studio[0])
+    page.select_option("#algorithm", "maekawa")
+    page.select_option("[name=fifo]", "false")
+    page.fill("[name=nodes]", "3")
+    page.click("#explore")
+    wait_for_steps(page, 0)
+    page.click("#look")
+    page.wait_for_selector("#explore-said:has-text('Found after')")
+    assert "ILLEGAL STEP" in page.inner_text("#moves-panel .wrong")
+    assert texts(page) == []
+    with page.expect_download() as saved:
+        page.click("#save")
+    saved.value.save_as(tmp_path / "found.ndjson")
+    with pytest.raises(SystemExit) as ended:
+        main(["replay", str(tmp_path / "found.ndjson")])
+    assert ended.value.code == 1
+
+
+def test_a_counterexample_is_opened_in_explore(visit: Any, tmp_path: Path, capsys: Any) -> None:
+    with pytest.raises(SystemExit):
+        main(["check", "maekawa", "--order", "any", "--trace", f"{tmp_path}/broken.ndjson"])
+    capsys.readouterr()
+    page = visit(start(f"{tmp_path}/broken.ndjson")[0])
+    wait_for_steps(page, 8)
+    assert "cannot make sense of Failed()" in page.inner_text("#moves-panel .wrong")
+    page.click("#back")
+    wait_for_steps(page, 7)
+    assert "2 receives Failed() from 0" in page.inner_text(".moves .next")
+    page.click("text=2 leaves")  # and if it had left first?
+    wait_for_steps(page, 8)
+    assert "nothing is wrong so far" in page.inner_text("#verdict")

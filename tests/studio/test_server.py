@@ -149,7 +149,7 @@ def test_what_is_no_json_is_refused(app: Guard) -> None:
     assert ask(app, f"/{SECRET}/api/runs", b"{").status == 400
     assert ask(app, f"/{SECRET}/api/runs", [1]).status == 400
     assert ask(app, f"/{SECRET}/api/runs", b"a=1", content_type="text/plain").status == 415
-    assert ask(app, f"/{SECRET}/api/runs", b" " * 200_000).status == 413
+    assert ask(app, f"/{SECRET}/api/runs", b" " * 400_000).status == 413
 
 
 def test_all_that_a_form_has_becomes_a_scenario() -> None:
@@ -178,6 +178,36 @@ def test_files_named_on_the_command_line_can_be_run(tmp_path: Any) -> None:
     run = ask(app, f"/{SECRET}/api/runs", {"algorithm": name, "nodes": 1, "requests": 2})
     assert run.status == 200
     assert run.json()["ok"]
+
+
+def test_a_path_is_explored_step_by_step(app: Guard) -> None:
+    wish: dict[str, Any] = {"setting": {**SIMPLE, "algorithm": "suzuki-kasami"}}
+    place = ask(app, f"/{SECRET}/api/explore", wish).json()
+    assert place["path"] == []
+    assert place["steps"][0]["text"] == "0 asks to enter"
+    place = ask(app, f"/{SECRET}/api/explore", {**wish, "path": [place["steps"][0]["step"]]}).json()
+    assert place["run"]["kind"] == [place["run"]["kinds"].index(kind) for kind in ("request", "enter")]
+    assert place["states"]["variables"]
+    assert len(place["trace"].splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("wish", "reason"),
+    [
+        ([], "must be a JSON object"),
+        ({"setting": {"algorithm": "x.py:Y"}}, "unknown algorithm"),
+        ({"setting": {**SIMPLE, "nodes": 21}}, "nodes must be at most 20 to explore by hand"),
+        ({"setting": SIMPLE, "path": [{"event": "exit", "node": 0}]}, "step 1 cannot be taken"),
+        ({"setting": SIMPLE, "path": "x"}, "a path must be a list of steps"),
+        ({"trace": "/etc/passwd"}, "unknown trace"),
+        ({"trace": ["x"]}, "unknown trace"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_explored_is_said(app: Guard, wish: Any, reason: str) -> None:
+    answer = ask(app, f"/{SECRET}/api/explore", wish)
+    assert answer.status == 400
+    assert reason in answer.json()["error"]
 
 
 def test_secrets_cannot_be_guessed() -> None:

@@ -14,26 +14,30 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from congenial.checker.stepper import Action
 from congenial.kernel.errors import ConfigError, CongenialError
+from congenial.kernel.inputs import shown
 from congenial.studio.document import run_document
+from congenial.studio.explore import Place, as_json, from_json, is_fault, look_for_fault, told, traced
 from congenial.studio.guard import Guard
 from congenial.studio.pages import FRONT_END, template
 from congenial.studio.recording import Recording, simulated
 from congenial.studio.states import states_document
-from congenial.studio.wishes import catalogue, scenario
+from congenial.studio.wishes import catalogue, scenario, territory
 from congenial.trace_files import why
 
 KINDS = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 MOST_KEPT = 4  # runs whose states a page may still ask for
-LARGEST = 100_000  # bytes of what a page may send
+LARGEST = 300_000  # bytes of what a page may send
 
 
 class Studio:
-    """What the pages of one server share. `own` are the algorithms that the command line names."""
+    """What the pages of one server share. `own` are the algorithms that the command line names, `traces` its traces."""
 
-    def __init__(self, own: Sequence[str] = ()) -> None:
+    def __init__(self, own: Sequence[str] = (), traces: Sequence[str] = ()) -> None:
         self.own = tuple(own)
-        self.catalogue = catalogue(self.own)
+        self.opened = {path: traced(path) for path in traces}
+        self.catalogue = {**catalogue(self.own), "traces": list(self.opened)}
         self.files = {path.name: path for path in FRONT_END.iterdir() if path.suffix in KINDS}
         self.runs: dict[int, Recording] = {}
         self.started = 0
@@ -46,6 +50,7 @@ class Studio:
                 Route("/api/catalogue", self.show_catalogue),
                 Route("/api/runs", self.start_run, methods=["POST"]),
                 Route("/api/runs/{number:int}/states", self.states),
+                Route("/api/explore", self.explore, methods=["POST"]),
             ]
         )
 
@@ -66,22 +71,58 @@ class Studio:
 
     async def start_run(self, request: Request) -> Response:
         """Run what the page wishes, to its end, and return the run document."""
-        if request.headers.get("content-type", "").partition(";")[0] != "application/json":
-            return answer({"error": "the settings of a run must be JSON"}, 415)
-        body = await request.body()
-        if len(body) > LARGEST:
-            return answer({"error": "the settings of a run are too long"}, 413)
         self.started += 1
         number = self.started
 
-        def work() -> dict[str, object]:
-            recording = simulated(*scenario(msgspec.json.decode(body), self.own))
+        def work(wish: Any) -> object:
+            recording = simulated(*scenario(wish, self.own))
             self.runs[number] = recording
             for old in sorted(self.runs)[:-MOST_KEPT]:
                 del self.runs[old]
             return {"id": number, **run_document(recording)}
 
-        return await attempt(work)
+        return await self.carry_out(request, work)
+
+    async def explore(self, request: Request) -> Response:
+        """Where a path leads, and what can happen there. With `look`, first look for a path from there that goes wrong.
+        A path of a `trace` of the command line need not be given."""
+        return await self.carry_out(request, self.place)
+
+    def place(self, wish: Any) -> object:
+        if not isinstance(wish, dict):
+            raise ConfigError("what is to be explored must be a JSON object")
+        path: list[Action] = []
+        if "trace" in wish:
+            if str(wish["trace"]) not in self.opened:
+                raise ConfigError(f"unknown trace {shown(wish['trace'])}")
+            land, path = self.opened[str(wish["trace"])]
+        else:
+            land = territory(wish.get("setting"), self.own)
+        if "path" in wish:
+            path = from_json(wish["path"], land.system.n)
+        found = look_for_fault(land, path, 1 if wish.get("faults") else 0) if wish.get("look") else None
+        place = Place(land, path if found is None else found)
+        recording = place.recording()
+        return {
+            "path": [as_json(step) for step in place.path],
+            "found": found is not None,
+            "steps": [
+                {"step": as_json(step), "text": told(step, place), "fault": is_fault(step, place)}
+                for step in place.possible
+            ],
+            "run": run_document(recording),
+            "states": states_document(recording),
+            "trace": place.trace(),
+        }
+
+    async def carry_out(self, request: Request, work: Callable[[Any], object]) -> Response:
+        """What comes of work that takes a while, or what is wrong with what was asked for."""
+        if request.headers.get("content-type", "").partition(";")[0] != "application/json":
+            return answer({"error": "what a page asks for must be JSON"}, 415)
+        body = await request.body()
+        if len(body) > LARGEST:
+            return answer({"error": "that is too long"}, 413)
+        return await attempt(lambda: work(msgspec.json.decode(body)))
 
     async def states(self, request: Request) -> Response:
         recording = self.runs.get(request.path_params["number"])
@@ -125,10 +166,10 @@ def listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def serve(listening: socket.socket, host: str, secret: str, own: Sequence[str] = ()) -> None:
+def serve(listening: socket.socket, host: str, secret: str, studio: Studio) -> None:
     """Serve until interrupted."""
     import uvicorn
 
-    app = Guard(Studio(own).app(), secret, host)
+    app = Guard(studio.app(), secret, host)
     config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="off")
     uvicorn.Server(config).run(sockets=[listening])

@@ -10,9 +10,11 @@ from congenial.kernel.inputs import shown
 from congenial.kernel.node import Node
 from congenial.problems.mutex import MUTEX
 from congenial.sim.scenario import Scenario
+from congenial.studio.explore import Territory
 from congenial.systems.catalogue import ALGORITHMS, TRANSFORMS, find_algorithm
 
 MOST_PROCESSES = 200  # beyond that, a ring is none
+MOST_EXPLORED = 20
 WHOLE = ("nodes", "groups", "requests", "seed")
 NUMBERS = ("detection", "until", "bandwidth")
 FAULTS = ("loss", "duplicate", "reorder", "crash", "pause", "partition", "suspect")
@@ -92,6 +94,14 @@ def scenario(wish: Any, own: Sequence[str]) -> tuple[Scenario, int]:
         ),
         seed,
     )
+
+
+def territory(wish: Any, own: Sequence[str]) -> Territory:
+    """What a page wishes to explore. Of the settings of a run it uses those that matter there."""
+    made, _ = scenario(wish, own)
+    if made.nodes > MOST_EXPLORED:
+        raise ConfigError(f"nodes must be at most {MOST_EXPLORED} to explore by hand, not {made.nodes}")
+    return Territory.of(str(made.algorithm), made.system(), made.requests, made.groups, made.fifo)
 
 
 def _value(setting: str, text: Any) -> Any:

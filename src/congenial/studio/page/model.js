@@ -179,6 +179,7 @@ export class Run {
 
   /** How long a message usually takes: what one second shows at normal speed. */
   typicalFlight() {
+    if (!this.doc.timed || !this.count) return 1; // a step
     const arrived = this.packets.filter((packet) => packet.got < this.count && !packet.lost);
     const every = Math.max(1, Math.floor(arrived.length / 400));
     const times = arrived.filter((_, at) => at % every === 0).map((packet) => this.t[packet.got] - this.t[packet.sent]);

@@ -33,11 +33,23 @@ export class RunView {
     this.watch = /** @type {HTMLSelectElement} */ (byId("watch"));
     this.live = byId("live");
     this.abort = new AbortController();
+    /** @type {() => void} what else is to be done when something has changed */
+    this.after = () => {};
+    this.wantedWatch = "";
     this.connect();
     this.describe();
     this.loadStates(readStates);
     this.clock.jump(-1);
     document.documentElement.dataset.ready = "yes";
+  }
+
+  /**
+   * Look at the same things as another view did.
+   * @param {RunView} other
+   */
+  adopt(other) {
+    this.wantedWatch = other.watch.selectedOptions[0]?.text ?? "";
+    this.inspector.pinned = this.ring.process = this.diagram.process = other.inspector.pinned;
   }
 
   /** Forget this run: another one takes its place. */
@@ -54,6 +66,9 @@ export class RunView {
       const none = h("option", { value: "" }, "nothing");
       this.watch.replaceChildren(none, ...states.doc.variables.map((note, number) => h("option", { value: number }, note.name)));
       this.watch.disabled = false;
+      this.watch.selectedIndex = [...this.watch.options].findIndex((option) => option.text === this.wantedWatch);
+      if (this.watch.selectedIndex < 0) this.watch.selectedIndex = 0;
+      this.setWatch();
     } catch (error) {
       this.inspector.waiting = `The states could not be read: ${error instanceof Error ? error.message : error}`;
     }
@@ -103,12 +118,15 @@ export class RunView {
     const draw = () => this.draw(true);
     window.addEventListener("resize", draw, { signal });
     document.addEventListener("congenial-theme", draw, { signal });
-    new ResizeObserver(draw).observe(byId("diagram"));
+    const observer = new ResizeObserver(draw);
+    observer.observe(byId("diagram"));
+    signal.addEventListener("abort", () => observer.disconnect());
   }
 
   /** @param {KeyboardEvent} event */
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    if (byId("run").hidden) return;
     const target = /** @type {HTMLElement} */ (event.target);
     const tag = target.tagName;
     if (tag === "INPUT" && target.id !== "scrub") return;
@@ -264,5 +282,6 @@ export class RunView {
     if (this.live.textContent !== told && !clock.glide) this.live.textContent = told;
     const over = clock.ended && !run.doc.ok;
     byId("run").classList.toggle("broken", over);
+    this.after();
   }
 }

@@ -29,7 +29,7 @@ export class SpaceTime {
     this.run = run;
     this.clock = clock;
     this.picked = picked;
-    this.span = Math.min(1.1 * Math.max(run.end, run.unit), run.unit * (run.doc.timed ? 9 : 24));
+    this.span = Math.min(1.1 * Math.max(run.end, run.unit * (run.doc.timed ? 1 : 10)), run.unit * (run.doc.timed ? 9 : 24));
     this.from = -0.02 * this.span;
     this.follows = true;
     this.top = 0;

@@ -1,14 +1,16 @@
 // @ts-check
 /** The studio of a server: set up a run, start it, watch it. */
 
+import { ExploreView } from "./explore_view.js";
 import { RunView } from "./run_view.js";
+import { ask } from "./server.js";
 import { byId, h } from "./words.js";
 
 /**
  * @typedef {{name: string, default: string, help: string, choices: string[]}} Option
  * @typedef {{name: string, title: string, kind: string, groups: boolean, reference: string, faults: string, flaws: string[],
  *   options: Option[]}} Algorithm
- * @typedef {{algorithms: Algorithm[], first: string, suffixes: string[]}} Catalogue
+ * @typedef {{algorithms: Algorithm[], first: string, suffixes: string[], traces: string[]}} Catalogue
  */
 
 const TIMES = "a mean, or uniform:5,15, constant:3, lognormal:5,1.5";
@@ -33,10 +35,10 @@ const FIELDS = {
 
 export class Studio {
   constructor() {
-    /** @type {RunView | null} */
+    /** @type {RunView | ExploreView | null} */
     this.view = null;
     /** @type {Catalogue} */
-    this.catalogue = { algorithms: [], first: "", suffixes: [] };
+    this.catalogue = { algorithms: [], first: "", suffixes: [], traces: [] };
     this.setup = byId("setup");
     this.open = byId("new-run");
   }
@@ -46,6 +48,8 @@ export class Studio {
     this.makeForm();
     this.setup.hidden = false;
     this.open.addEventListener("click", () => this.show(this.setup.hidden));
+    const [trace] = this.catalogue.traces;
+    if (trace) await this.explore({ trace });
     document.documentElement.dataset.ready = "yes";
   }
 
@@ -72,7 +76,7 @@ export class Studio {
       "form",
       { id: "setup-form", onsubmit: (/** @type {Event} */ event) => this.submit(event) },
       h("h2", {}, "Watch a run"),
-      h("p", { class: "empty" }, "Pick an algorithm and press Run. Equal settings and seeds give equal runs."),
+      h("p", { class: "empty" }, "Pick an algorithm and press Run. Equal settings and seeds give equal runs. Or explore: choose yourself what happens next."),
       h("fieldset", {}, h("legend", {}, "Algorithm"),
         labelled("Algorithm", choice, "", "whole"),
         labelled("Survive crashes by", h("select", { name: "suffix" }, h("option", { value: "" }, "nothing added"), ...this.catalogue.suffixes.map((suffix) => h("option", { value: suffix }, `+${suffix}`)))),
@@ -88,7 +92,9 @@ export class Studio {
         labelled("Channels", h("select", { name: "fifo" }, h("option", { value: "" }, "as the algorithm needs"), h("option", { value: "true" }, "keep the order"), h("option", { value: "false" }, "unordered"))),
         labelled("Seed", h("input", { name: "seed", type: "number", min: 0, value: 1, required: true }))),
       h("details", {}, h("summary", {}, "Faults"), h("fieldset", {}, ...FIELDS.faults.map(textField))),
-      h("p", { class: "go" }, h("button", { type: "submit" }, "Run"), h("span", { id: "setup-problem", role: "alert" })),
+      h("p", { class: "go" }, h("button", { type: "submit" }, "Run"),
+        h("button", { type: "button", id: "explore", onclick: () => this.attempt(() => this.explore({ setting: this.settings() })) }, "Explore by hand"),
+        h("span", { id: "setup-problem", role: "alert" })),
     ); // prettier-ignore
     this.setup.replaceChildren(form);
     this.chosen();
@@ -119,35 +125,62 @@ export class Studio {
     byId("algorithm-note").textContent = `${algorithm.reference ? `${algorithm.reference}. ` : ""}${survives}${flaws}`;
   }
 
-  /** @param {Event} event */
-  async submit(event) {
-    event.preventDefault();
-    const form = /** @type {HTMLFormElement} */ (byId("setup-form"));
-    const button = /** @type {HTMLButtonElement} */ (form.querySelector("button[type=submit]"));
-    const problem = byId("setup-problem");
+  /** What the form says. */
+  settings() {
     const given = /** @type {Record<string, any>} */ ({ options: {} });
-    for (const [name, value] of new FormData(form)) {
+    for (const [name, value] of new FormData(/** @type {HTMLFormElement} */ (byId("setup-form")))) {
       if (name.startsWith("option ")) {
         if (value) given.options[name.slice(7)] = value;
       } else if (value !== "") given[name] = value;
     }
-    button.disabled = true;
-    button.textContent = "Running ...";
-    problem.textContent = "";
-    try {
-      const doc = await ask("api/runs", given);
+    return given;
+  }
+
+  /** @param {Event} event */
+  submit(event) {
+    event.preventDefault();
+    return this.attempt(async () => {
+      const doc = await ask("api/runs", this.settings());
       this.view?.close();
-      this.show(false);
       byId("run").hidden = false;
-      this.view = new RunView(doc, () => ask(`api/runs/${doc.id}/states`));
+      const view = new RunView(doc, () => ask(`api/runs/${doc.id}/states`));
+      this.view = view;
       this.show(false);
       window.scrollTo(0, 0);
-      this.view.clock.play();
+      view.clock.play();
+    });
+  }
+
+  /**
+   * Explore an algorithm with settings, or a trace that the command line has named.
+   * @param {{setting?: object, trace?: string}} what
+   */
+  async explore(what) {
+    const view = new ExploreView(what);
+    const first = await view.ask({});
+    this.view?.close();
+    byId("run").hidden = false;
+    this.view = view;
+    view.show(first);
+    this.show(false);
+    window.scrollTo(0, 0);
+  }
+
+  /**
+   * Do what takes a while; if it fails, say why.
+   * @param {() => Promise<void>} act
+   */
+  async attempt(act) {
+    const buttons = /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("#setup-form .go button"));
+    const problem = byId("setup-problem");
+    problem.textContent = "";
+    for (const button of buttons) button.disabled = true;
+    try {
+      await act();
     } catch (error) {
       problem.textContent = error instanceof Error ? error.message : String(error);
     } finally {
-      button.disabled = false;
-      button.textContent = "Run";
+      for (const button of buttons) button.disabled = false;
     }
   }
 }
@@ -160,20 +193,4 @@ function labelled(text, field, hint = "", kind = "") {
 /** @param {[string, string, string, string]} field */
 function textField([name, text, value, hint]) {
   return labelled(text, h("input", { name, value, autocomplete: "off" }), hint);
-}
-
-/**
- * What the server says; an error says what happened.
- * @param {string} path @param {object} [body]
- */
-async function ask(path, body) {
-  let answer;
-  try {
-    answer = await fetch(path, body ? { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) } : {});
-  } catch {
-    throw new Error("The studio does not answer. Is `congenial studio` still running? Try again when it is.");
-  }
-  const said = await answer.json();
-  if (!answer.ok) throw new Error(said.error ?? `the studio answered ${answer.status}`);
-  return said;
 }
