@@ -108,13 +108,20 @@ class States:
             self._add(path, owner, PHASES[now] if _last(path) == "phase" else spelled(now), found)
             return
         kind: type = now[0]
-        same = _is_record(before) and before[0] is kind
-        if not same and before is not MISSING:
+        if _is_record(before) and before[0] is kind and len(before) == len(now):
+            for pair, old in zip(now[1:], before[1:], strict=True):  # most variables stay as they are
+                if pair != old:
+                    self._compare_one(path, kind, pair, old[1] if old[0] == pair[0] else MISSING, found)
+            return
+        if before is not MISSING:
             self._forget(path, before, found)
-        known = dict(before[1:]) if same else {}
-        for name, value in now[1:]:
-            if name not in HIDDEN:
-                self._compare(_join(path, name), kind, known.get(name, MISSING), value, found)
+        for pair in now[1:]:
+            self._compare_one(path, kind, pair, MISSING, found)
+
+    def _compare_one(self, path: str, kind: type, pair: tuple[str, Any], before: Any, found: list[int]) -> None:
+        name, value = pair
+        if name not in HIDDEN:
+            self._compare(_join(path, name), kind, before, value, found)
 
     def _forget(self, path: str, value: Any, found: list[int]) -> None:
         if _is_record(value):
@@ -183,6 +190,9 @@ def spelled(frozen: Any) -> str:
         return repr(frozen)
     kind = frozen[0]
     if kind is list:
+        members = frozen[1:]
+        if not any([isinstance(member, (tuple, type)) for member in members]):
+            return repr(list(members))  # the same, and quicker
         return f"[{', '.join([spelled(member) for member in frozen[1:]])}]"
     if kind is tuple:
         return f"({', '.join([spelled(member) for member in frozen[1:]])}{',' if len(frozen) == 2 else ''})"
