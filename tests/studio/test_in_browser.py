@@ -385,3 +385,23 @@ def test_a_counterexample_is_opened_in_explore(visit: Any, tmp_path: Path, capsy
     page.click("text=2 leaves")  # and if it had left first?
     wait_for_steps(page, 8)
     assert "nothing is wrong so far" in page.inner_text("#verdict")
+
+
+def test_check_it_and_open_what_was_found(visit: Any, studio: tuple[str, Any]) -> None:
+    page = visit(studio[0])
+    page.select_option("#algorithm", "maekawa")
+    page.select_option("[name=fifo]", "false")
+    page.click("#check-details summary")
+    page.click("#check-start")
+    page.wait_for_selector("#check-state .bad")
+    assert "cannot make sense of Failed()" in page.inner_text("#check-state")
+    page.click("#check-open")
+    wait_for_steps(page, 8)
+    assert "ILLEGAL STEP" in page.inner_text("#moves-panel .wrong")
+    page.click("#new-run")
+    page.select_option("#algorithm", "lamport")
+    page.fill("#check-nodes", "20")
+    page.fill("#check-runs", "1000000")
+    page.click("#fuzz-start")
+    page.click("#check-cancel")
+    page.wait_for_selector("#check-state:has-text('it was cancelled')")

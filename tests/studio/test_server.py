@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from typing import Any
 
 import pytest
@@ -206,6 +207,70 @@ def test_a_path_is_explored_step_by_step(app: Guard) -> None:
 )
 def test_what_cannot_be_explored_is_said(app: Guard, wish: Any, reason: str) -> None:
     answer = ask(app, f"/{SECRET}/api/explore", wish)
+    assert answer.status == 400
+    assert reason in answer.json()["error"]
+
+
+def finished(app: Guard, wish: dict[str, Any]) -> Any:
+    """What a check comes to."""
+    started = ask(app, f"/{SECRET}/api/checks", wish)
+    assert started.status == 200, started.body
+    for _ in range(1200):
+        state = ask(app, f"/{SECRET}/api/checks/{started.json()['id']}").json()
+        if not state["running"]:
+            return state
+        time.sleep(0.1)
+    pytest.fail("the check did not end within two minutes")
+
+
+@pytest.mark.parametrize("kind", ["check", "fuzz"])
+def test_a_check_runs_and_says_what_it_found(app: Guard, kind: str) -> None:
+    setting = {"algorithm": "maekawa", "nodes": 3, "requests": 2, "fifo": "false"}
+    state = finished(app, {"kind": kind, "setting": setting})
+    assert (state["ok"], state["seen"] > 0) == (False, True)
+    place = ask(app, f"/{SECRET}/api/explore", {"setting": setting, "path": state["path"]}).json()
+    assert not place["run"]["ok"]
+    assert place["path"] == state["path"]
+
+
+def test_a_check_with_faults_and_one_that_finds_nothing(app: Guard) -> None:
+    setting = {"algorithm": "suzuki-kasami", "nodes": 2, "requests": 1}
+    state = finished(app, {"kind": "check", "setting": setting})
+    assert (state["ok"], state["path"]) == (True, None)
+    assert "every state within the bounds was seen" in state["verdict"]
+    state = finished(app, {"kind": "check", "setting": setting, "losses": "1"})
+    assert not state["ok"]
+    assert "DEADLOCK" in state["verdict"]
+
+
+def test_a_check_is_cancelled_and_ends_when_another_begins(app: Guard) -> None:
+    large = {"kind": "fuzz", "setting": {"algorithm": "lamport", "nodes": 20, "requests": 50}, "runs": 1_000_000}
+    first = ask(app, f"/{SECRET}/api/checks", large).json()["id"]
+    assert ask(app, f"/{SECRET}/api/checks/{first}").json()["running"]
+    second = ask(app, f"/{SECRET}/api/checks", large).json()["id"]
+    assert ask(app, f"/{SECRET}/api/checks/{first}").status == 404
+    ask(app, f"/{SECRET}/api/checks/{second}/cancel", {})
+    for _ in range(1200):
+        state = ask(app, f"/{SECRET}/api/checks/{second}").json()
+        if not state["running"]:
+            break
+        time.sleep(0.1)
+    assert state["error"] == "it was cancelled"
+
+
+@pytest.mark.parametrize(
+    ("wish", "reason"),
+    [
+        ({}, "the kind of a check must be check or fuzz"),
+        ({"kind": "check", "setting": {"algorithm": "x"}}, "unknown algorithm"),
+        ({"kind": "check", "setting": SIMPLE, "losses": "-1"}, "losses must not be negative"),
+        ({"kind": "check", "setting": SIMPLE, "crashes": "x"}, "crashes must be a whole number, not 'x'"),
+        ({"kind": "fuzz", "setting": SIMPLE, "runs": "0"}, "runs must be at least 1"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_checked_is_said(app: Guard, wish: Any, reason: str) -> None:
+    answer = ask(app, f"/{SECRET}/api/checks", wish)
     assert answer.status == 400
     assert reason in answer.json()["error"]
 

@@ -17,13 +17,14 @@ from starlette.routing import Route
 from congenial.checker.stepper import Action
 from congenial.kernel.errors import ConfigError, CongenialError
 from congenial.kernel.inputs import shown
+from congenial.studio.checks import Check
 from congenial.studio.document import run_document
 from congenial.studio.explore import Place, as_json, from_json, is_fault, look_for_fault, told, traced
 from congenial.studio.guard import Guard
 from congenial.studio.pages import FRONT_END, template
 from congenial.studio.recording import Recording, simulated
 from congenial.studio.states import states_document
-from congenial.studio.wishes import catalogue, scenario, territory
+from congenial.studio.wishes import catalogue, order, scenario, territory
 from congenial.trace_files import why
 
 KINDS = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
@@ -40,6 +41,7 @@ class Studio:
         self.catalogue = {**catalogue(self.own), "traces": list(self.opened)}
         self.files = {path.name: path for path in FRONT_END.iterdir() if path.suffix in KINDS}
         self.runs: dict[int, Recording] = {}
+        self.checks: dict[int, Check] = {}
         self.started = 0
 
     def app(self) -> Starlette:
@@ -51,6 +53,9 @@ class Studio:
                 Route("/api/runs", self.start_run, methods=["POST"]),
                 Route("/api/runs/{number:int}/states", self.states),
                 Route("/api/explore", self.explore, methods=["POST"]),
+                Route("/api/checks", self.start_check, methods=["POST"]),
+                Route("/api/checks/{number:int}", self.check_state),
+                Route("/api/checks/{number:int}/cancel", self.cancel_check, methods=["POST"]),
             ]
         )
 
@@ -115,6 +120,34 @@ class Studio:
             "trace": place.trace(),
         }
 
+    async def start_check(self, request: Request) -> Response:
+        """Start a check or random runs; those that an earlier page has started end."""
+        self.started += 1
+        number = self.started
+
+        def work(wish: Any) -> object:
+            wanted = order(wish, self.own)
+            self.end_checks()
+            self.checks[number] = Check(wanted)
+            return {"id": number}
+
+        return await self.carry_out(request, work)
+
+    async def check_state(self, request: Request) -> Response:
+        found = self.checks.get(request.path_params["number"])
+        return answer({"error": "this check is over: start it again"}, 404) if found is None else answer(found.state())
+
+    async def cancel_check(self, request: Request) -> Response:
+        found = self.checks.get(request.path_params["number"])
+        if found is not None:
+            found.cancel()
+        return answer({})
+
+    def end_checks(self) -> None:
+        for check in self.checks.values():
+            check.cancel()
+        self.checks.clear()
+
     async def carry_out(self, request: Request, work: Callable[[Any], object]) -> Response:
         """What comes of work that takes a while, or what is wrong with what was asked for."""
         if request.headers.get("content-type", "").partition(";")[0] != "application/json":
@@ -172,4 +205,7 @@ def serve(listening: socket.socket, host: str, secret: str, studio: Studio) -> N
 
     app = Guard(studio.app(), secret, host)
     config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="off")
-    uvicorn.Server(config).run(sockets=[listening])
+    try:
+        uvicorn.Server(config).run(sockets=[listening])
+    finally:
+        studio.end_checks()

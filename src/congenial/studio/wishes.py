@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from congenial.checker.bounds import Bounds
 from congenial.kernel.errors import ConfigError
-from congenial.kernel.inputs import shown
+from congenial.kernel.inputs import shown, whole
 from congenial.kernel.node import Node
 from congenial.problems.mutex import MUTEX
 from congenial.sim.scenario import Scenario
@@ -15,7 +16,10 @@ from congenial.systems.catalogue import ALGORITHMS, TRANSFORMS, find_algorithm
 
 MOST_PROCESSES = 200  # beyond that, a ring is none
 MOST_EXPLORED = 20
+MOST_RUNS = 1_000_000
+BUDGETS = ("crashes", "losses", "duplicates", "suspicions")
 WHOLE = ("nodes", "groups", "requests", "seed")
+COUNTS = (*WHOLE, *BUDGETS, "runs")
 NUMBERS = ("detection", "until", "bandwidth")
 FAULTS = ("loss", "duplicate", "reorder", "crash", "pause", "partition", "suspect")
 TEXTS = ("think", "hold", "delay", "skew")
@@ -104,6 +108,34 @@ def territory(wish: Any, own: Sequence[str]) -> Territory:
     return Territory.of(str(made.algorithm), made.system(), made.requests, made.groups, made.fifo)
 
 
+def order(wish: Any, own: Sequence[str]) -> dict[str, object]:
+    """The check, or the random runs, that a page wishes: what `studio.checks` takes."""
+    if not isinstance(wish, dict) or wish.get("kind") not in ("check", "fuzz"):
+        raise ConfigError("the kind of a check must be check or fuzz")
+    made, _ = scenario(wish.get("setting"), own)
+    numbers = {name: _value(name, wish.get(name, 0)) for name in BUDGETS}
+    runs = _value("runs", wish.get("runs", 1000))
+    bounds = Bounds(
+        requests=made.requests,
+        groups=made.groups,
+        order="" if made.fifo is None else "fifo" if made.fifo else "any",
+        operations=1 if made.operations else 0,
+        **numbers,
+    )
+    made.system()  # what is wrong with it is better said now
+    return {
+        "kind": wish["kind"],
+        "algorithm": made.algorithm,
+        "nodes": made.nodes,
+        "options": made.settings(),
+        "runs": whole(runs, "runs", 1, MOST_RUNS),
+        "bounds": {
+            **numbers, "requests": bounds.requests, "groups": bounds.groups, "order": bounds.order,
+            "operations": bounds.operations,
+        },
+    }  # fmt: skip
+
+
 def _value(setting: str, text: Any) -> Any:
     """A setting as a form has it: a text."""
     if not isinstance(text, str | int | float) or isinstance(text, bool):
@@ -116,8 +148,8 @@ def _value(setting: str, text: Any) -> Any:
             raise ConfigError(f"{setting}: a page cannot name files")
         return words
     try:
-        return int(words) if setting in WHOLE else float(words)
+        return int(words) if setting in COUNTS else float(words)
     except ValueError:
         raise ConfigError(
-            f"{setting} must be a {'whole ' if setting in WHOLE else ''}number, not {shown(words)}"
+            f"{setting} must be a {'whole ' if setting in COUNTS else ''}number, not {shown(words)}"
         ) from None

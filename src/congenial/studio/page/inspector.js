@@ -54,7 +54,7 @@ export class Inspector {
     for (let near = Math.max(0, step - BEFORE); near < Math.min(run.steps.length, Math.max(step, 0) + AFTER); near++) {
       list.append(near === step ? this.presentStep(near) : this.otherStep(near, near > step));
     }
-    return run.count ? [title, list] : [title, h("p", { class: "empty" }, "Nothing happens in this run.")];
+    return run.count ? [title, list] : [title, h("p", { class: "empty" }, run.doc.timed ? "Nothing happens in this run." : "No step has been taken yet.")];
   }
 
   /** @param {number} step @param {boolean} later */

@@ -1,6 +1,7 @@
 // @ts-check
 /** The studio of a server: set up a run, start it, watch it. */
 
+import { CheckPanel } from "./check_panel.js";
 import { ExploreView } from "./explore_view.js";
 import { RunView } from "./run_view.js";
 import { ask } from "./server.js";
@@ -33,6 +34,16 @@ const FIELDS = {
   ]),
 };
 
+const CHECK = /** @type {[string, string, number][]} */ ([
+  ["nodes", "Processes", 3],
+  ["requests", "Requests of each", 2],
+  ["crashes", "Crashes", 0],
+  ["losses", "Lost messages", 0],
+  ["duplicates", "Duplicates", 0],
+  ["suspicions", "False suspicions", 0],
+  ["runs", "Random runs", 1000],
+]);
+
 export class Studio {
   constructor() {
     /** @type {RunView | ExploreView | null} */
@@ -40,6 +51,10 @@ export class Studio {
     /** @type {Catalogue} */
     this.catalogue = { algorithms: [], first: "", suffixes: [], traces: [] };
     this.setup = byId("setup");
+    this.checks = new CheckPanel(
+      () => this.settings(),
+      (setting, path) => this.attempt(() => this.explore({ setting }, path)),
+    );
     this.open = byId("new-run");
   }
 
@@ -92,6 +107,13 @@ export class Studio {
         labelled("Channels", h("select", { name: "fifo" }, h("option", { value: "" }, "as the algorithm needs"), h("option", { value: "true" }, "keep the order"), h("option", { value: "false" }, "unordered"))),
         labelled("Seed", h("input", { name: "seed", type: "number", min: 0, value: 1, required: true }))),
       h("details", {}, h("summary", {}, "Faults"), h("fieldset", {}, ...FIELDS.faults.map(textField))),
+      h("details", { id: "check-details" }, h("summary", {}, "Check it: every run of a small system, or many random runs"),
+        h("fieldset", {},
+          ...CHECK.map(([name, text, value]) => labelled(text, h("input", { id: `check-${name}`, type: "number", min: 0, value }))),
+          h("p", { class: "go whole" },
+            h("button", { type: "button", id: "check-start", onclick: () => this.attempt(() => this.checks.start("check")) }, "Check every run"),
+            h("button", { type: "button", id: "fuzz-start", onclick: () => this.attempt(() => this.checks.start("fuzz")) }, "Try random runs")),
+          h("div", { id: "check-state", class: "whole", role: "status" }))),
       h("p", { class: "go" }, h("button", { type: "submit" }, "Run"),
         h("button", { type: "button", id: "explore", onclick: () => this.attempt(() => this.explore({ setting: this.settings() })) }, "Explore by hand"),
         h("span", { id: "setup-problem", role: "alert" })),
@@ -153,11 +175,11 @@ export class Studio {
 
   /**
    * Explore an algorithm with settings, or a trace that the command line has named.
-   * @param {{setting?: object, trace?: string}} what
+   * @param {{setting?: object, trace?: string}} what @param {object[]} [path] where to begin
    */
-  async explore(what) {
+  async explore(what, path) {
     const view = new ExploreView(what);
-    const first = await view.ask({});
+    const first = await view.ask(path ? { path } : {});
     this.view?.close();
     byId("run").hidden = false;
     this.view = view;
