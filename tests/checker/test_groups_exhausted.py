@@ -28,6 +28,7 @@ from congenial.checker.check import check
         ("drs-gme", 2),
         ("drs-gme-faults", 1),
         ("drs-gme-extended", 1),
+        ("drs-gme-extended-faults", 1),
         ("home-gme", 1),
     ],
 )

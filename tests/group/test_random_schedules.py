@@ -24,11 +24,12 @@ VARIANTS: list[tuple[str, dict[str, str]]] = [
     ("token-gme-bounded", {"limit": "3", "selection": "fifo"}),
     ("drs-gme", {}),
     ("drs-gme-extended", {}),
+    ("drs-gme-extended-faults", {}),
     ("home-gme", {}),
     ("home-gme", {"leaders": "1", "selection": "fifo"}),
     ("home-gme", {"leaders": "5", "selection": "overdue"}),
 ]
-SETS = ("token-gme-types", "drs-gme-extended", "home-gme")
+SETS = ("token-gme-types", "drs-gme-extended", "drs-gme-extended-faults", "home-gme")
 NAMES = ["-".join([name, *options.values()]) for name, options in VARIANTS]
 
 

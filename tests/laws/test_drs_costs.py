@@ -14,7 +14,8 @@ from congenial.sim.simulate import simulate
 from congenial.systems.catalogue import ALGORITHMS
 from congenial.systems.system import System
 
-FORMS = ("drs-gme", "drs-gme-faults", "drs-gme-extended")
+FORMS = ("drs-gme", "drs-gme-faults", "drs-gme-extended", "drs-gme-extended-faults")
+WITH_FAULTS = ("drs-gme-faults", "drs-gme-extended-faults")
 LOADS: dict[str, dict[str, Any]] = {
     "light": {"think": 500, "hold": 1, "requests": 10},
     "heavy": {"think": 0, "hold": 5, "requests": 10},
@@ -172,7 +173,8 @@ def test_smooth_admission(tmp_path: Path) -> None:
         assert late == 2
         assert conflicting > 400
         assert too_late > 200
-    assert waits("drs-gme-extended", 6, load)[3] > 100  # section VII asks for an empty queue
+    for name in ("drs-gme-extended", "drs-gme-extended-faults"):
+        assert waits(name, 6, load)[3] > 100  # section VII asks for an empty queue
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -228,6 +230,66 @@ def test_at_most_n_tokens_are_made_again(tmp_path: Path) -> None:
     copies = result.messages_by_kind["Token"] - n  # n sessions were begun by a token that arrived
     assert asked == n - 1
     assert 0 < copies <= n
+
+
+@pytest.mark.parametrize("n", [2, 6, 11])
+@pytest.mark.parametrize("name", WITH_FAULTS)
+def test_in_the_worst_case_n_tokens_are_made_again_with_2n_extra_messages(name: str, n: int, tmp_path: Path) -> None:
+    """ "In the worst case, n such tokens may be generated and 2n (n 'gen_token' and n token) extra messages are
+    exchanged for token generation." Each process has had the token, in turn, and passed it on; the last one passes it
+    to the first, and it is lost. One of the n GEN_TOKENs would go to the sender itself and is not sent."""
+    rows = [(100.0 * process, process, process, 1.0) for process in range(n)]
+    again = 100.0 * n + 100.0
+    load = arrivals(tmp_path / "round.csv", [*rows, (again, 0, 0, 1.0)])
+    common: dict[str, Any] = {"nodes": n, "load": load, "groups": 1, "delay": "constant:1"}
+    usual = simulate(name, **common)
+    lost = simulate(name, loss=(f"1@{again + 0.5}-{again + 1.5}",), **common)
+    assert usual.ok
+    assert lost.ok
+    assert lost.messages_by_kind["GenToken"] == n - 1
+    assert lost.messages_by_kind["Token"] - usual.messages_by_kind["Token"] == n
+    assert lost.messages - usual.messages == 2 * n - 1
+
+
+@pytest.mark.parametrize("n", [3, 5, 10])
+@pytest.mark.parametrize("name", WITH_FAULTS)
+def test_a_lost_complete_costs_two_messages_more_and_a_late_one_one(name: str, n: int) -> None:
+    """ "two extra messages are required for each 'complete' message that was lost, and one extra message for the sites,
+    which are not able to send 'complete' message in time." All enter together, twice; T2 is 1000."""
+    load: dict[str, Any] = {"nodes": n, "groups": 1, "think": "constant:5000", "requests": 2, "delay": "constant:1"}
+    usual = simulate(name, hold="constant:500", **load)
+    lost = simulate(name, hold="constant:500", loss=("1@5501-5503",), **load)
+    late = simulate(name, hold="constant:1500", **load)
+    assert usual.ok
+    assert lost.ok
+    assert late.ok
+    assert lost.messages - usual.messages == 2 * (n - 1)  # all of the first time
+    assert late.messages - usual.messages == 2 * (n - 1)  # one each, both times
+
+
+def test_the_average_size_of_messages_does_not_depend_on_n_in_the_best_case() -> None:
+    """ "in the best case (all processes requesting for the same session), the average message size will be O(1)" """
+    for n in (5, 10, 25):
+        result = simulate("drs-gme", nodes=n, groups=1, think=0, hold=5, requests=10)
+        assert result.integers_per_entry / result.messages_per_entry < 2.2
+
+
+def test_in_the_worst_case_it_is_bounded_by_n_and_far_below(tmp_path: Path) -> None:
+    """ "in the worst case (all processes requesting for a different session); n token messages will be exchanged,
+    besides the 'request' messages. Therefore, in this case the average message size will be O(n)." The n-1 requests
+    beside each token keep the average small: it does not grow with n. It does where two processes take turns, so that
+    there is one request for each token."""
+    sizes = []
+    for n in (5, 10, 25):
+        result = simulate("drs-gme", nodes=n, groups=1000, think=0, hold=5, requests=10)
+        sizes.append(result.integers_per_entry / result.messages_per_entry)
+    assert sizes[-1] < 1.25 * sizes[0]
+    pairs = []
+    for n in (5, 25):
+        load = arrivals(tmp_path / f"{n}.csv", [(100.0 * turn, turn % 2, turn % 2, 5.0) for turn in range(100)])
+        result = simulate("drs-gme", nodes=n, load=load, groups=1, delay="constant:1")
+        pairs.append(result.integers_per_entry / result.messages_per_entry)
+    assert 2.5 < pairs[1] / pairs[0] < 5
 
 
 def test_a_lost_complete_costs_two_messages(tmp_path: Path) -> None:

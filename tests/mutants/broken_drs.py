@@ -8,6 +8,7 @@ from mutant import killed
 
 from congenial.algorithms.group.drs_gme import DrsGme, Token
 from congenial.algorithms.group.drs_gme_extended import DrsGmeExtended
+from congenial.algorithms.group.drs_gme_extended_faults import DrsGmeExtendedFaults
 from congenial.algorithms.group.drs_gme_faults import T2, DrsGmeFaults
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
@@ -141,3 +142,39 @@ class CaptainsToComeForgottenHere(DrsGmeExtended):
 
     def _future_captains(self) -> list[int]:
         return []
+
+
+# -- extended, with faults ---------------------------------------------------------------------------------
+
+
+@killed("starvation", nodes=2, requests=1, wants="0|1;0|1", losses=1)
+class NoTokenPassedAgain(DrsGmeExtendedFaults):
+    """A token that was lost is not sent again."""
+
+    def _pass_again(self, session: int, out: Out) -> None:
+        pass
+
+
+@killed("illegal step", nodes=2, requests=1, groups=2, crashes=1)
+class HoldsItInMemoryOnly(DrsGmeExtendedFaults):
+    """The first holder believes after a crash that it has the token still, or again."""
+
+    durable: ClassVar[tuple[str, ...]] = tuple([name for name in DrsGmeExtendedFaults.durable if name != "holding"])
+
+
+@killed("safety", nodes=2, requests=1, wants="0|1;1", losses=1)
+class AnotherOfItsGroups(DrsGmeExtendedFaults):
+    """A captain's session is of another group than the entry it was chosen with."""
+
+    def _begin(self, out: Out) -> None:
+        super()._begin(out)
+        self.group = 1 - self.group
+
+
+@killed("deadlock", nodes=2, requests=2, groups=2, losses=1)
+class NobodyIsAskedAgain(DrsGmeExtendedFaults):
+    """A captain waits for its followers without a timeout."""
+
+    def on_timer(self, timer: int, out: Out) -> None:
+        if timer != T2:
+            super().on_timer(timer, out)

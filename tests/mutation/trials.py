@@ -144,6 +144,12 @@ FAULTS: dict[str, tuple[Trial, ...]] = {
         check(nodes=3, requests=1, wants="0;0;1", losses=1, limit=60_000),
         check(nodes=3, requests=1, wants="0;0;1", crashes=1, limit=60_000),
     ),
+    "drs-gme-extended-faults": (
+        check(nodes=2, requests=1, wants="0|1;1", crashes=1),
+        check(nodes=2, requests=1, wants="0|1;1|2", losses=1),
+        check(nodes=3, requests=1, wants="0|1;1|2;0", losses=1, limit=60_000),
+        fuzz(nodes=3, requests=3, wants="0|1;1|2;0,0|2", crashes=2, losses=2, duplicates=2, runs=MANY),
+    ),
     "mishra-srimani": (
         check(nodes=2, requests=1, timers="quiet"),
         check(nodes=2, requests=1, crashes=1),

@@ -11,6 +11,7 @@ from typing import Any
 
 from congenial.algorithms.group.drs_gme import DrsGme
 from congenial.algorithms.group.drs_gme_extended import DrsGmeExtended
+from congenial.algorithms.group.drs_gme_extended_faults import DrsGmeExtendedFaults
 from congenial.algorithms.group.drs_gme_faults import DrsGmeFaults
 from congenial.algorithms.group.home_gme import HomeGME
 from congenial.algorithms.group.maekawa_m import MaekawaM
@@ -121,6 +122,7 @@ ALGORITHMS: dict[str, type[Node]] = {
         DrsGme,
         DrsGmeFaults,
         DrsGmeExtended,
+        DrsGmeExtendedFaults,
         HomeGME,
         # weak exclusion
         WME1,

@@ -6,7 +6,7 @@ smooth admission.
 
 Swaroop & Singh 2007, section VII (the problem is Manabe & Park's). Filled in: a process that passes the token on puts
 everybody in the queue into its request set, not only the first of each entry. That first process may be served with
-another entry, and then the next one becomes a captain.
+another entry, and then the next one becomes a captain. Without timers; with them it is `drs-gme-extended-faults`.
 """
 
 from __future__ import annotations
