@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from standin import recorded
 
 from congenial.lab.api import sweep
+from congenial.lab.claims import Claim
 from congenial.lab.criteria import At, Everywhere
-from congenial.lab.exhibits import Figure
-from congenial.lab.papers.surrogate import CLAIMS, FIGURES, SURROGATE
+from congenial.lab.exhibits import Figure, Readings
+from congenial.lab.papers.surrogate import CLAIMS, FIGURES, QUORUMS, READINGS, SURROGATE
 from congenial.lab.reproduction import find_targets
+from congenial.lab.results import SweepResult
+from congenial.lab.sweep import Sweep
 
 BY_NAME = {figure.name: figure for figure in FIGURES}
 
@@ -63,3 +67,35 @@ def test_targets() -> None:
     (target,) = find_targets(["surrogate/5d", "surrogate/5a"])
     assert target.paper is SURROGATE
     assert [exhibit.name for exhibit in target.exhibits] == ["5a", "5d"]
+
+
+def test_readings_are_judged_one_by_one() -> None:
+    """Two readings of an algorithm against one other: each gets the verdicts that it would get alone."""
+    algorithms = ("surrogate quorums=grid", "surrogate quorums=majority", "maekawa-m")
+    part = Figure(
+        "q, 5d", "Delay", Sweep(algorithms, {"delay": (0.0, 10.0)}, {"nodes": 9}, least=2, most=2), (0.0,), {}
+    )
+    claims = (
+        Claim("fewer messages", "VII", "0.8", At(("5d",), "messages_per_entry", 10.0, 0.76, 0.84)),
+        Claim("longer waiting", "VII", "above 1", Everywhere(("5d",), "waiting_time_mean", 1.0, float("inf"))),
+        Claim("another figure", "VII", "0.8", At(("5a",), "messages_per_entry", 10, 0.76, 0.84)),
+    )
+    readings = {"grid": algorithms[0], "majority": algorithms[1]}
+    exhibit = Readings("q", "Quorums", (part,), readings, claims, "q, ")
+    values = {algorithms[0]: [2.0, 2.0], algorithms[1]: [0.8, 0.8], "maekawa-m": [1.0, 1.0]}
+    results = {"q, 5d": SweepResult.of(part.sweep, recorded(part.sweep, values))}
+    rows = exhibit.standing(results)
+    assert [(row["reading"], row["reproduced"], row["not reproduced"], row["off by"]) for row in rows] == [
+        ("grid", 1, 1, "2.50"),
+        ("majority", 1, 1, "1.00"),
+    ]
+    assert [item.verdict for item in exhibit.judged(results, algorithms[1])] == ["reproduced", "not reproduced"]
+
+
+def test_messages_are_told_apart_by_kind() -> None:
+    sweep = replace(QUORUMS.parts[0].sweep, fixed={**QUORUMS.parts[0].sweep.fixed, "warmup": 0.0, "until": 200.0})
+    short = replace(QUORUMS, parts=(replace(QUORUMS.parts[0], sweep=sweep),))
+    *readings, other = short.kinds()
+    assert [row["run as"] for row in readings] == list(READINGS.values())
+    assert other["run as"] == "maekawa-m"
+    assert all(["Request " in str(row["of these"]) for row in readings])

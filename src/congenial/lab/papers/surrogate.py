@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from congenial.lab.claims import Claim
 from congenial.lab.criteria import At, Everywhere, Trend
-from congenial.lab.exhibits import Figure
+from congenial.lab.exhibits import Figure, Readings
 from congenial.lab.papers.paper import Paper
 from congenial.lab.replication import Value
 from congenial.lab.sweep import Sweep
@@ -151,11 +153,53 @@ CLAIMS = (
           Everywhere(("concurrent",), THROUGHPUT, 1.0, 1.1)),
 )  # fmt: skip
 
+# What the paper may have run Surrogate over. It names none for section VII; elsewhere it names the grid (sections III-A
+# and IX). A projective plane needs 21 or 31 processes, not 25.
+READINGS = {
+    "a grid: 8 others are asked": "surrogate quorums=grid",
+    "majorities: 12 others": "surrogate quorums=majority",
+    "all 24 others": "surrogate-solitary",
+    "one central member": "surrogate quorums=singleton",
+}
+SHORT: dict[str, Value] = {"requests": 10000, "until": 5500.0}
+PREFIX = "quorums, "
+
+
+def _reading(figure: Figure, values: tuple[Value, ...]) -> Figure:
+    """A figure with all readings: fewer values, shorter runs, always three of them."""
+    (parameter,) = figure.sweep.vary
+    sweep = replace(
+        figure.sweep,
+        algorithms=(*READINGS.values(), "maekawa-m"),
+        vary={parameter: values},
+        fixed={**figure.sweep.fixed, **SHORT},
+        least=3,
+        most=3,
+        seed=1001,
+        name=f"{PREFIX}{figure.name}",
+    )
+    return Figure(f"{PREFIX}{figure.name}", figure.title, sweep, (values[0], values[-1]), WINDOW)
+
+
+QUORUMS = Readings(
+    "quorums",
+    "Which quorums?",
+    (
+        _reading(FIGURES[0], (2, 15, 20, 100)),
+        _reading(FIGURES[1], (0.0, 4.0, 100.0)),
+        _reading(FIGURES[2], (0.0, 100.0)),
+        _reading(FIGURES[3], (0.0, 10.0)),
+    ),
+    READINGS,
+    CLAIMS,
+    PREFIX,
+)
+
 SURROGATE = Paper(
     name="surrogate",
     title="A quorum-based group mutual exclusion algorithm for a distributed system with dynamic group set",
     reference="Atreya, Mittal & Peri 2007, section VII",
-    exhibits=tuple([figure.sharpened(CLAIMS) for figure in FIGURES]),
+    exhibits=(*[figure.sharpened(CLAIMS) for figure in FIGURES], QUORUMS),
     claims=CLAIMS,
     assumptions=(
         "Surrogate runs over the grid of 25 processes, with quorums of 9; the paper does not say which quorums it"
