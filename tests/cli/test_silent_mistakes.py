@@ -87,6 +87,13 @@ def test_a_file_that_cannot_be_written_is_found_out_before_the_work(
     assert "Is a directory" in run(command, "lamport", option, "folder").refused()
 
 
+def test_a_node_whose_state_cannot_be_kept_makes_no_folder_for_its_socket(
+    run: Run, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("congenial.net.local.socket_path", None)  # calling it would be the wrong error
+    assert "old.txt is no folder" in run("node", "--name", "a", "--state", "old.txt").refused()
+
+
 class TestNothingIsLost:
     def test_by_a_trace_of_a_run_that_is_refused(self, run: Run, here: Path) -> None:
         run("sim", "lamport", "-n", "2", "-r", "1", "--warmup", "1e9", "--trace", "old.txt").refused()

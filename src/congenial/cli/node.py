@@ -46,10 +46,12 @@ def command(
     from dataclasses import replace
 
     from congenial.net.blocking import new_event_loop
+    from congenial.net.checked import for_node
     from congenial.net.config import load_config
     from congenial.net.local import socket_path
     from congenial.net.locks import Cluster
     from congenial.net.logs import JsonLines
+    from congenial.trace_files import check_folder_writable
 
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if log_json else logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
@@ -60,6 +62,8 @@ def command(
     if state:
         described = replace(described, state=state)
     cluster = Cluster(name, described, metrics_port)  # refuses wrong settings before a folder is made for the socket
+    if described.state:
+        check_folder_writable(Path(for_node(described.state, name)), "state")
     path = Path(socket) if socket else socket_path(described, name)
     loop = new_event_loop()
     try:
