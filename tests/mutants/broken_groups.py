@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mutant import killed
 
 from congenial.algorithms.group import token_gme
 from congenial.algorithms.group.ra1 import RA1
-from congenial.algorithms.group.ra2 import RA2, Invite, Release
+from congenial.algorithms.group.ra2 import RA2, Invite, Request
 from congenial.algorithms.group.token_gme import NO_GROUP, TokenGME, TokenGMEFifo
 from congenial.algorithms.group.token_gme_bounded import TokenGMEBounded
 from congenial.algorithms.group.token_gme_types import TokenGMETypes
 from congenial.kernel.message import Message
+from congenial.kernel.node import IDLE, WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 
@@ -65,10 +68,10 @@ class OwesNothing(RA1):
 
 @killed("safety", nodes=3, requests=1, wants="0;0;1")
 class FollowersNotAwaited(RA2):
-    """A process that wants another group does not wait for the followers that replies name."""
+    """A reply counts even if its sender has been invited since."""
 
-    def _await(self, follower: int, number: int) -> None:
-        pass
+    def _is_out_of_date(self, process: int) -> bool:
+        return False
 
 
 @killed("deadlock", nodes=3, requests=1, wants="0;0;1")
@@ -84,16 +87,18 @@ class FollowerLeavesQuietly(RA2):
 class InvitesAnybody(RA2):
     """A leader invites all waiting processes, whatever their group."""
 
-    def _on_request(self, src: int, number: int, group: int, out: Out) -> None:
-        super()._on_request(src, number, self.group if self.leading else group, out)
+    def _on_request(self, src: int, number: int, rank: int, group: int, out: Out) -> None:
+        super()._on_request(src, number, rank, self.group if self.leading else group, out)
 
 
 @killed("deadlock", nodes=3, requests=1, wants="0;0;1")
 class ReleaseIsNoReply(RA2):
-    """The release of a follower is not counted as the reply it owed."""
+    """A follower that leaves does not give the replies that it owes."""
 
-    def receive(self, src: int, msg: Message, out: Out) -> None:
-        super().receive(src, Release(msg.number, 0) if isinstance(msg, Release) else msg, out)
+    def release(self, out: Out) -> None:
+        if not self.leading:
+            self.deferred = [False] * self.n
+        super().release(out)
 
 
 @killed("concurrent entry", nodes=2, requests=1, groups=2)
@@ -110,6 +115,31 @@ class OldInvitationAccepted(RA2):
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
         super().receive(src, Invite(self.number, msg.session) if isinstance(msg, Invite) else msg, out)
+
+
+@killed("safety", nodes=3, requests=1, wants="0;0;1")
+class FollowerAgrees(RA2):
+    """A follower that is inside agrees to requests that are older than its own."""
+
+    def _goes_first(self, rank: int, src: int) -> bool:
+        return self.phase != IDLE and (self.rank, self.me) < (rank, src)
+
+
+@killed("deadlock", nodes=3, requests=1, wants="0;1;2", options={"vectors": "full"})
+class ConcurrentRequestsByProcess(RA2):
+    """Requests that do not know of each other are ordered by process alone: three can defer each other in a circle."""
+
+    def request(self, groups: Groups, out: Out) -> None:
+        super().request(groups, out)
+        self.knew = list(self.vsn.values)
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        if isinstance(msg, Request) and self.phase == WAITING:
+            if msg.vsn[self.me] >= self.number:
+                msg = replace(msg, rank=self.rank + 1)
+            else:
+                msg = replace(msg, rank=self.rank - 1 if self.knew[src] >= msg.number else self.rank)
+        super().receive(src, msg, out)
 
 
 # -- TokenGME, both ways to select ---------------------------------------------------------------------------

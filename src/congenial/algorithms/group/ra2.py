@@ -2,15 +2,26 @@
 
 Requests are made, and agreed to, as in RA1. A process to which everyone has agreed enters as a leader. While it is
 inside it invites all that ask for its group. An invited process enters at once, as a follower, even if older requests
-for other groups wait. Those must then wait for the followers too: every reply names the followers that its sender has
-invited and does not know to have left, and a follower that leaves tells all others. That RELEASE also counts as the
-replies it owes. A request that is over is stale: it is neither answered nor invited. A leader cannot see by itself
-which requests for its group other leaders have served. So replies carry a vector that says, for every process, up to
-which number its requests are over, as far as the sender knew when it was last inside.
+for other groups wait. Those must then wait for the followers, too, even for followers that agreed before they were
+invited. So every process keeps two vectors:
 
-Joung 2002, rebuilt from the description in Mittal & Mohan 2007, sections 1.1 and 4.3; the original was not available.
-Ours are the use of RELEASE as a reply and of INVITE as the leader's reply, and that only replies carry the vector. The
-count comes out as published: a leader costs at most 2(n-1) messages and n-1 invitations, a follower 2(n-1) and n-1
+- VSN counts the requests of each process that it knows of. It travels with REQUEST and makes the priority: a request
+  made in knowledge of another one is younger.
+- VF counts the entries of each process that it knows of. A leader counts an entry for each process that it invites. VF
+  travels with REPLY and shows which replies are out of date: if any process knows of more entries of q than q itself
+  has told, then q was invited after its reply. To enter, one waits until q tells that it has left, unless q wants the
+  same group.
+
+A follower that leaves tells all others: with the reply it owes, or else with RELEASE.
+
+From Joung, who describes RA2 in outline on his page about the problem ("The Congenial Talking Philosophers in Complete
+Networks"): the two vectors, what they count and what each is for, and that processes inside capture others. From
+Mittal & Mohan 2007, sections 1.1, 4 and 4.3: leaders and followers, the cost, and that vectors are compressed, by
+Singhal and Kshemkalyani's scheme, which needs FIFO channels. The text of Joung 2002 was not available. So this much is
+guessed: which messages carry which vector; that requests which do not know of each other are ordered by how many
+requests they know of, then by process (by process alone, three of them can defer each other in a circle); that a
+request known to be served is not answered; that INVITE serves as the leader's reply and REPLY as a follower's release.
+The cost comes out as published: a leader sends at most 2(n-1) messages and n-1 invitations, a follower 2(n-1) and n-1
 releases. Added: sessions are numbered, for the fence. A leader has had a reply from every leader of the session before,
 so all leaders of a session compute the same number.
 """
@@ -23,11 +34,11 @@ from typing import ClassVar, Final
 from mypy_extensions import mypyc_attr
 
 from congenial.kernel.message import Message, Messages
-from congenial.kernel.node import IDLE, WAITING, Node
+from congenial.kernel.node import INSIDE, WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Option, Spec
-from congenial.parts.vectors import Vector, build_compression
+from congenial.parts.vectors import Clock, Vector, build_compression
 from congenial.problems.group import GROUP
 
 SPEC = Spec(
@@ -35,9 +46,10 @@ SPEC = Spec(
     title="RA2",
     problem=GROUP,
     reference="Joung 2002; Mittal & Mohan 2007, sections 1.1 and 4.3",
+    fifo=True,
     fences=True,
     messages=Law("n-1", "3*(n-1)"),
-    size="3n",
+    size="n+4",
     waiting=Law("2"),
     sync_delay=Law("1"),
     concurrency="n",
@@ -45,7 +57,7 @@ SPEC = Spec(
         Option(
             "vectors",
             "compressed",
-            "what replies carry: full or compressed vectors",
+            "how vectors are sent: in full, or compressed to what has changed",
             build_compression,
             choices=("full", "compressed"),
         ),
@@ -58,18 +70,18 @@ NO_GROUP: Final = -1
 @dataclass(frozen=True)
 class Request(Message):
     number: int
+    rank: int  # how many requests its process knew of, with this one: the sum of its VSN
     group: int
+    vsn: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Reply(Message):
     number: int  # of the request that is agreed to
-    mine: int  # up to this number, the sender's requests are over
-    over: tuple[int, ...]  # and those of all, by its vector
     session: int  # the latest session known to the sender
     group: int  # and its group
-    followers: tuple[int, ...]  # processes that the sender has invited to it, and
-    invited: tuple[int, ...]  # the numbers of their requests
+    entries: int  # of the sender, all over
+    vf: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -82,8 +94,7 @@ class Invite(Message):
 class Release(Message):
     """A follower has left."""
 
-    number: int  # of its request
-    agreed: int  # the receiver's request that is agreed to by this; 0: none
+    entries: int  # of the sender, all over
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -94,54 +105,52 @@ class RA2(Node):
     def __init__(self, me: int, n: int, vectors: bool = True) -> None:
         super().__init__(me, n)
         self.number = 0  # of my latest request
+        self.rank = 0  # its priority
         self.group = 0  # and its group
-        self.highest = 0  # number seen in any request
         self.missing = 0  # replies I still wait for
-        self.awaited: dict[int, int] = {}  # followers of other groups I wait for, and the numbers of their requests
+        self.awaited: set[int] = set()  # when there are none: processes whose replies are out of date
         self.leading = False  # am I inside as a leader?
         self.session = 0  # the latest session I know of
         self.current = NO_GROUP  # and its group
-        self.followers: dict[int, int] = {}  # processes that I have invited to it and that have not left yet
-        self.requested = [0] * n  # the latest request known of each process
+        self.requested = [0] * n  # the latest request received from each process
         self.wanted = [0] * n  # and its group
         self.deferred = [False] * n  # do I owe it a reply?
-        self.over = Vector(n, vectors)  # up to which number each process's requests are over
+        self.told = [0] * n  # the entries that each process has told me of itself
+        self.vsn = Clock(n, vectors)  # the requests of each process that I know of
+        self.vf = Vector(n, vectors)  # the entries of each process that I know of
 
     # -- the application -------------------------------------------------------------------------------
 
     def request(self, groups: Groups, out: Out) -> None:
         self.wait()
-        self.highest += 1
-        self.number = self.highest
+        self.number = self.vsn.count(self.me)
+        self.rank = sum(self.vsn.values)
         self.group = groups[0]
         self.missing = self.n - 1
-        if self.current != self.group:
-            self.awaited = dict(self.followers)
-        out.broadcast(Request(self.number, self.group))
+        # all get every request, so that the same entries are new to all
+        out.broadcast(Request(self.number, self.rank, self.group, self.vsn.pack(self.me)))
         self._lead_if_agreed(out)
 
     def release(self, out: Out) -> None:
         self.leave()
-        self.over.raise_to(self.me, self.number)
-        self.over.publish()
-        plain = Release(self.number, 0)
+        plain = Release(self.number)
         for process in range(self.n):
             owed = self.deferred[process] and self._is_pending(process)
             self.deferred[process] = False
-            if self.leading and owed:
+            if owed:
                 self._agree(process, out)
             elif not self.leading and process != self.me:
-                out.send(process, Release(self.number, self.requested[process]) if owed else plain)
+                out.send(process, plain)
         self.leading = False
 
     # -- messages --------------------------------------------------------------------------------------
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
         if isinstance(msg, Request):
-            self._on_request(src, msg.number, msg.group, out)
+            self.vsn.hear(src, msg.number, msg.vsn)
+            self._on_request(src, msg.number, msg.rank, msg.group, out)
         elif isinstance(msg, Release):
-            self._learn_over(src, msg.number)
-            self._count(msg.agreed, out)
+            self._learn_entries(src, msg.entries, out)
         elif isinstance(msg, Reply):
             self._on_reply(src, msg, out)
         elif isinstance(msg, Invite):
@@ -151,46 +160,36 @@ class RA2(Node):
         else:
             raise self.unexpected(src, msg)
 
-    def _on_request(self, src: int, number: int, group: int, out: Out) -> None:
-        self.highest = max(self.highest, number)
-        if number <= self.over.values[src]:
-            return  # stale: it was that of a follower that has left
-        self._learn_over(src, number - 1)
+    def _on_request(self, src: int, number: int, rank: int, group: int, out: Out) -> None:
         self.requested[src] = number
         self.wanted[src] = group
-        self.deferred[src] = self.phase != IDLE and group != self.group and self._mine_is_older(src, number)
+        self._learn_entries(src, number - 1, out)
+        self.deferred[src] = group != self.group and self._goes_first(rank, src)
         if self.leading and group == self.group:
             self._invite(src, out)
-        elif not self.deferred[src]:
+        elif not self.deferred[src] and self._is_pending(src):  # otherwise somebody has invited it
             self._agree(src, out)
-        self._lead_if_agreed(out)
 
     def _on_reply(self, src: int, msg: Reply, out: Out) -> None:
-        self._learn_over(src, msg.mine)
+        self.vf.merge(msg.vf)
         self._learn_session(msg.session, msg.group)
+        self._learn_entries(src, msg.entries, out)
         if self.phase == WAITING and msg.number == self.number:
-            self.over.merge(msg.over, self.wanted, self.group)
-            if msg.group != self.group:
-                for follower, number in zip(msg.followers, msg.invited, strict=True):
-                    self._await(follower, number)
-        self._count(msg.number, out)
-
-    def _await(self, follower: int, number: int) -> None:
-        if number > max(self.over.values[follower], self.awaited.get(follower, 0)):
-            self.awaited[follower] = number
-
-    def _count(self, agreed: int, out: Out) -> None:
-        """Count one more agreement, if it is to the request I wait with."""
-        if self.phase == WAITING:
-            if agreed == self.number:
-                self.missing -= 1
+            self.missing -= 1
             self._lead_if_agreed(out)
 
     # -- leaders and followers -------------------------------------------------------------------------
 
     def _lead_if_agreed(self, out: Out) -> None:
-        if self.phase != WAITING or self.missing or self.awaited:
+        if self.missing:
             return
+        for process in range(self.n):
+            if process != self.me and self._is_out_of_date(process):
+                self.awaited.add(process)
+        if not self.awaited:
+            self._lead(out)
+
+    def _lead(self, out: Out) -> None:
         self.leading = True
         if self.current != self.group:
             self._learn_session(self.session + 1, self.group)
@@ -200,48 +199,45 @@ class RA2(Node):
                 self._invite(process, out)
 
     def _enter(self, out: Out) -> None:
-        self.missing = 0
-        self.awaited = {}
+        self.awaited = set()
+        self.vf.raise_to(self.me, self.number)
         self.enter(out, self.session, self.group)
+
+    def _invite(self, process: int, out: Out) -> None:
+        self.vf.raise_to(process, self.requested[process])
+        out.send(process, Invite(self.requested[process], self.session))
+
+    def _agree(self, process: int, out: Out) -> None:
+        number, entries = self.requested[process], self.vf.values[self.me]
+        out.send(process, Reply(number, self.session, self.current, entries, self.vf.pack(process)))
+
+    # -- what is known ---------------------------------------------------------------------------------
+
+    def _goes_first(self, rank: int, src: int) -> bool:
+        """Am I inside, or is my request older than that of another process?"""
+        older = self.rank < rank or (self.rank == rank and self.me < src)
+        return self.phase == INSIDE or (self.phase == WAITING and older)
+
+    def _is_pending(self, process: int) -> bool:
+        return self.requested[process] > self.vf.values[process]
+
+    def _is_out_of_date(self, process: int) -> bool:
+        """Has the process been invited since it last told of its entries, as far as is known to another group?"""
+        entries = self.vf.values[process]
+        same = self.wanted[process] == self.group and self.requested[process] >= entries
+        return entries > self.told[process] and not same
+
+    def _learn_entries(self, process: int, entries: int, out: Out) -> None:
+        """A process tells of its own entries."""
+        if entries > self.told[process]:
+            self.told[process] = entries
+            self.vf.raise_to(process, entries)
+        if process in self.awaited and not self._is_out_of_date(process):
+            self.awaited.remove(process)
+            if not self.awaited:
+                self._lead(out)
 
     def _learn_session(self, session: int, group: int) -> None:
         if session > self.session:
             self.session = session
             self.current = group
-            self.followers = {}  # a later session has begun, so they have left
-
-    def _invite(self, process: int, out: Out) -> None:
-        self.followers[process] = self.requested[process]
-        out.send(process, Invite(self.requested[process], self.session))
-
-    def _agree(self, process: int, out: Out) -> None:
-        names = sorted(self.followers)
-        numbers = [self.followers[name] for name in names]
-        out.send(
-            process,
-            Reply(
-                self.requested[process],
-                self.over.values[self.me],
-                self.over.pack(process),
-                self.session,
-                self.current,
-                tuple(names),
-                tuple(numbers),
-            ),
-        )
-
-    def _mine_is_older(self, src: int, number: int) -> bool:
-        return self.number < number or (self.number == number and self.me < src)
-
-    # -- what is over ----------------------------------------------------------------------------------
-
-    def _is_pending(self, process: int) -> bool:
-        return self.requested[process] > self.over.values[process]
-
-    def _learn_over(self, process: int, number: int) -> None:
-        """The requests of a process up to a number are over."""
-        self.over.raise_to(process, number)
-        if self.followers.get(process, number + 1) <= number:
-            del self.followers[process]
-        if self.awaited.get(process, number + 1) <= number:
-            del self.awaited[process]
