@@ -160,9 +160,14 @@ class Measure:
 
     def __init__(self, kind: type[Message]) -> None:
         declared = fields_of(kind)
+        compiled = hasattr(kind, "__mypyc_attrs__")  # then a tuple of integers is known as a tuple only
         self.scalars = len([field for field in declared if field.type in SCALARS])
-        self.rows = [field.name for field in declared if field.type in ROWS]
-        self.others = [field.name for field in declared if field.type not in SCALARS and field.type not in ROWS]
+        self.rows = [
+            field.name
+            for field in declared
+            if field.type in ROWS or (compiled and field.type is tuple and "type" not in field.metadata)
+        ]
+        self.others = [field.name for field in declared if field.type not in SCALARS and field.name not in self.rows]
         self.fixed = not self.rows and not self.others
 
     def size(self, message: Message) -> int:

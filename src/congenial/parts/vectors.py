@@ -14,7 +14,7 @@ from mypy_extensions import mypyc_attr
 
 from congenial.kernel.errors import ConfigError
 
-LONG: Final = 16  # from this length on, a clock puts merging off
+LONG: Final = 16  # from this length on, work is put off and remembered; the checker has fewer states without
 PUT_OFF: Final = 8  # so many vectors at most
 
 
@@ -25,23 +25,27 @@ class Vector:
     def __init__(self, n: int, compressed: bool) -> None:
         self.compressed = compressed
         self.values = [0] * n
+        self.copy: tuple[int, ...] = ()  # of the values, if it was made since they last changed
         self.version = 0  # counts changes
         self.changed = [0] * n  # the version in which each entry last changed
         self.told = [0] * n  # the version last sent to each process
-        self.copy = (0,) * n  # the values as they were
-        self.copied = 0  # in this version
+        self.outdated = -1  # half of the entries have changed since this version, or more
 
     def raise_to(self, place: int, value: int) -> None:
         if value > self.values[place]:
-            self.version += 1
             self.values[place] = value
-            self.changed[place] = self.version
+            self.copy = ()
+            if self.compressed:
+                self.version += 1
+                self.changed[place] = self.version
 
     def full(self) -> tuple[int, ...]:
-        if self.copied != self.version:
-            self.copied = self.version
-            self.copy = tuple(self.values)
-        return self.copy
+        if self.copy:
+            return self.copy
+        copy = tuple(self.values)
+        if len(copy) >= LONG:
+            self.copy = copy
+        return copy
 
     def pack(self, receiver: int) -> tuple[int, ...]:
         """What to send to a process."""
@@ -51,15 +55,20 @@ class Vector:
         if since == self.version:
             return ()
         self.told[receiver] = self.version
+        if since <= self.outdated:
+            return self.full()
         changed = self.changed
-        n = len(changed)
-        places: list[int] = []
-        for place in range(n):
-            if changed[place] > since:
-                places.append(place)
-                if 2 * len(places) >= n:
-                    return self.full()
-        return tuple(places + [self.values[place] for place in places])
+        count = 0
+        for version in changed:
+            if version > since:
+                count += 1
+        if 2 * count >= len(changed):
+            if len(changed) >= LONG:
+                self.outdated = since
+            return self.full()
+        places = [place for place in range(len(changed)) if changed[place] > since]
+        values = self.values
+        return tuple(places + [values[place] for place in places])
 
     def merge(self, packed: tuple[int, ...]) -> None:
         """Learn what another process sent."""
@@ -80,8 +89,7 @@ class Clock(Vector):
 
     A process that knows of an event knows all that the event's process knew then. So a vector need not be looked at if
     its event is known from a later one. This is why full vectors are put off until the values are needed: most of them
-    are overtaken before that, and the cost of a message does not grow with n. Short vectors are merged at once, which
-    is as cheap; the checker then finds fewer states that differ only in what is put off.
+    are overtaken before that, and the cost of a message does not grow with n.
     """
 
     def __init__(self, n: int, compressed: bool) -> None:
