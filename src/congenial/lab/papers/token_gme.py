@@ -84,9 +84,8 @@ BUT_FOR_PROCESSES = ("6a", "6b", "6c", "6d", "6e")
 AGAINST_RA2 = (*BUT_FOR_PROCESSES, "6f")
 
 SIZE_REASON = (
-    "our RA2, rebuilt without the text of the original, puts its vector on replies only, about one message in seven"
-    " here; compression is not the cause: whole vectors are hardly larger. That the original puts it on more messages"
-    " is a guess"
+    "the ratios of the paper fit messages of which every second one carries a vector of n integers; how many do in our"
+    " RA2 follows from our guess which kinds of messages carry one, since the text of the original was not available"
 )
 
 # A number is reproduced within a fifth of the change it claims, 'around' and 'about' included: 'as much as 50%' is a
@@ -154,6 +153,7 @@ TOKEN_GME = Paper(
         " requests are rare and throughput hardly depends on waiting.",
         "The channels' bandwidth of 100 Kb per unit of time is 3125 integers of 32 bits per unit.",
         "Message size is the mean number of integers in a message; headers (sender, kind of message) are not counted.",
+        "RA2 runs on FIFO channels, which its compressed vectors need; TokenGME on channels that do not keep order.",
         "The paper gives only the range of a figure's values; the values within that range are our choice.",
         "Every process makes 500 requests, as in the paper, and a run ends when all are served. But the runs of figure"
         " 6(f) with more than 200 processes, which would take too long with RA2, are measured from time 5000 to 55000."
