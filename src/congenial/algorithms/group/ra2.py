@@ -216,8 +216,9 @@ class RA2(Node):
         out.send(process, Invite(self.requested[process], self.session))
 
     def _agree(self, process: int, out: Out) -> None:
-        number, entries = self.requested[process], self.vf.values[self.me]
-        out.send(process, Reply(number, self.session, self.current, entries, self.vf.pack(process)))
+        entries = self.number - 1 if self.phase == WAITING else self.number  # others may know of my entry before I do
+        packed = self.vf.pack(process)
+        out.send(process, Reply(self.requested[process], self.session, self.current, entries, packed))
 
     # -- what is known ---------------------------------------------------------------------------------
 
