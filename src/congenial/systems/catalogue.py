@@ -68,6 +68,8 @@ from congenial.transform.crash_restart import SPEC as RESTART
 from congenial.transform.crash_restart import restarted
 from congenial.transform.epochs import SPEC as EPOCHS
 from congenial.transform.epochs import in_epochs
+from congenial.transform.views import SPEC as VIEWS
+from congenial.transform.views import in_views
 
 ALGORITHMS: dict[str, type[Node]] = {
     algorithm.spec.name: algorithm
@@ -169,9 +171,13 @@ def _node_class(given: Any) -> type[Node]:
     return given
 
 
-TRANSFORMS: dict[str, Callable[[type[Node]], type[Node]]] = {"epochs": in_epochs, "restart": restarted}
+TRANSFORMS: dict[str, Callable[[type[Node]], type[Node]]] = {
+    "epochs": in_epochs,
+    "restart": restarted,
+    "views": in_views,
+}
 """What can be made of an algorithm, by the name that is appended to its own."""
-TRANSFORM_SPECS = (EPOCHS, RESTART)
+TRANSFORM_SPECS = (EPOCHS, RESTART, VIEWS)
 
 _transformed: dict[str, type[Node]] = {}  # made once each: the class is part of a node's state
 

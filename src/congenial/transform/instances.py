@@ -63,6 +63,15 @@ class SettingBuilder:
         return Setting(self.option, text, n)
 
 
+def settled(algorithm: type[Node], n: int, texts: tuple[tuple[str, str], ...]) -> Settings:
+    """An algorithm's options for n processes."""
+    key = (algorithm, n, texts)
+    settings = _settled.get(key)
+    if settings is None:
+        settings = _settled[key] = Settings(algorithm.spec, algorithm.spec.name, n, dict(texts))
+    return settings
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Instances(Loopback):
     """Instance 0 runs on all processes from the start."""
@@ -108,13 +117,7 @@ class Instances(Loopback):
 
     def _settings(self) -> Settings:
         """The inner algorithm's options for as many processes as there are members."""
-        algorithm = type(self).algorithm
-        key = (algorithm, len(self.members), self.settings)
-        settings = _settled.get(key)
-        if settings is None:
-            settings = Settings(algorithm.spec, algorithm.spec.name, len(self.members), dict(self.settings))
-            _settled[key] = settings
-        return settings
+        return settled(type(self).algorithm, len(self.members), self.settings)
 
     def inner_out(self, out: Out) -> Out:
         """The `Out` of the inner node during one step."""

@@ -44,10 +44,19 @@ from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
 
-from congenial.algorithms.group.home_plan import HOME, NO_GROUP, Joined, Next, Over, Plan, Token
+from congenial.algorithms.group.home_plan import (
+    HOME,
+    NO_GROUP,
+    Joined,
+    Next,
+    Over,
+    Plan,
+    Token,
+    inherited_serial,
+)
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message, Messages
-from congenial.kernel.node import IDLE, WAITING
+from congenial.kernel.node import IDLE, INSIDE, WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Option, Spec
@@ -118,6 +127,7 @@ class HomeGME(QueuedLoopback):
 
     spec: ClassVar[Spec] = SPEC
     messages: ClassVar[Messages] = (Ask, Token, Report, Next, Joined, Over)
+    heritable: ClassVar[bool] = True
 
     def __init__(self, me: int, n: int, selection: str = "priority", leaders: int = 3) -> None:
         super().__init__(me, n)
@@ -147,6 +157,15 @@ class HomeGME(QueuedLoopback):
         if not self.keep or self.closed:
             self._give_back(out)
         self._hear_myself(out)
+
+    def inherit(self, process: int, group: int) -> None:
+        assert self.plan is not None
+        self.plan.inherit(process, group, self.n)
+
+    def resume(self, group: int) -> None:
+        self.phase = INSIDE
+        self.group = group
+        self.serial = self.latest = inherited_serial(self.me)
 
     def _give_back(self, out: Out) -> None:
         report = Report(self.session, self.serial, self.late)

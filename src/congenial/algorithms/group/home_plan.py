@@ -91,6 +91,13 @@ class Plan(Part):
         self.ages: list[int] = []  # sessions planned since each was queued
         self.mail: list[tuple[int, Message]] = []
 
+    def inherit(self, process: int, group: int, n: int) -> None:
+        """Session 0 runs already, and this is one of its members."""
+        session = self.sessions[0]
+        session.group = group
+        session.tokens[inherited_serial(process)] = process
+        session.first = self.serial = inherited_serial(n - 1)
+
     def on_ask(self, process: int, groups: Groups) -> list[tuple[int, Message]]:
         last = self.sessions[-1]
         if last.group in groups:
@@ -187,3 +194,8 @@ class Plan(Part):
                 session.waits = False
                 for holder in session.tokens.values():
                     self.mail.append((holder, over))
+
+
+def inherited_serial(process: int) -> int:
+    """The serial of the token of a process that is inside at the beginning."""
+    return process + 1

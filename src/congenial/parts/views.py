@@ -1,0 +1,500 @@
+"""Views: the members of a cluster agree on who they are, view by view.
+
+A view is a numbered list of members. Some processes are its voters; they need not be members at the moment. A majority
+of the voters of one view decides on the next, by consensus, so there is one sequence of views. Votes are durable, and a
+process that has lost its memory is not the voter that it was. So nothing depends on how many voters change at once.
+
+Every process reports to the voters which others it does not hear. The first voter that the others hear is their leader.
+It proposes the next view when there is a reason:
+- Two members do not hear each other. The new view has as many of the old members as possible, all of which hear each
+  other (`congenial.parts.mutual`). So a cut cable costs one change, and not one for each suspicion.
+- A process wants to join, and all members hear it. It asks again from time to time, less and less often.
+- A member leaves, or comes back after a crash.
+
+Each member has a number that is drawn when its memory begins, its birth, and counts the times that it was restarted
+since then, its lives. A process whose birth or life is not that of the view is no member: it has forgotten what it did
+as one. A view also says since which view each process has been a member without a gap.
+
+A view is durable at every process that knows it, so a process knows after a crash where it can ask. A process that
+sends something for an older view is sent the view.
+
+The idea that suspicions are collected and settled at once, for stable views, is that of Suresh et al. 2018 (Rapid); a
+leader that sees less than another voter is no obstacle, as in Ng et al. 2023 (Omni-Paxos).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Final, cast
+
+from mypy_extensions import mypyc_attr
+
+from congenial.kernel.message import Message, Messages
+from congenial.kernel.out import Out
+from congenial.kernel.part import Part
+from congenial.parts.consensus import Consensus, ConsensusMessage, Decide
+from congenial.parts.mutual import Cut, cut_between, without_cuts
+
+REJOIN: Final = 0  # the timers
+CALM: Final = 1
+VIEW_TIMERS: Final = 2  # how many there are
+FIRST_PAUSE: Final = 1.0  # before a process asks to join again
+LONGEST_PAUSE: Final = 64.0
+BIRTHS: Final = 1 << 48  # so many numbers to draw from
+NOBODY: Final = -1
+
+Member = tuple[int, int, int, int]  # process, birth, life, first view without a gap
+Voter = tuple[int, int]  # process, birth
+Value = tuple[tuple[Member, ...], tuple[Voter, ...]]
+
+
+@dataclass(frozen=True)
+class View(Message):
+    """The members and voters from this view on; as a message, that they have been decided on."""
+
+    number: int
+    members: tuple[Member, ...]  # sorted
+    voters: tuple[Voter, ...]  # the first that is heard leads
+
+    @property
+    def processes(self) -> tuple[int, ...]:
+        return tuple([member[0] for member in self.members])
+
+
+@dataclass(frozen=True)
+class Report(Message):
+    """To the voters: I do not hear these processes."""
+
+    view: int
+    silent: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Join(Message):
+    """I want to be a member, know of no later view than this one, and do not hear these processes."""
+
+    view: int
+    birth: int
+    life: int
+    silent: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Leave(Message):
+    """I want to be a member no longer."""
+
+    view: int
+
+
+@dataclass(frozen=True)
+class Renew(Message):
+    """Another view is needed, though perhaps with the same members: numbers run out that begin with the view's."""
+
+    view: int
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Applicant(Part):
+    """A process that wants to join, as a voter knows it."""
+
+    def __init__(self, birth: int, life: int, silent: tuple[int, ...]) -> None:
+        self.birth = birth
+        self.life = life
+        self.silent = silent
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Views(Part):
+    """Whoever has this part calls it first with every event, and then looks whether `view` has changed."""
+
+    messages: ClassVar[Messages] = (View, Report, Join, Leave, Renew)
+    made_of: ClassVar[tuple[type, ...]] = (Consensus,)
+    durable: ClassVar[tuple[str, ...]] = ("view", "birth", "life", "consensus")
+
+    def __init__(self, me: int, founders: int, most_voters: int) -> None:
+        self.me = me
+        self.most_voters = most_voters
+        founding = tuple([(process, 0, 0, 0) for process in range(founders)])
+        voters = tuple([(process, 0) for process in range(_odd(founders, most_voters))])
+        # durable
+        self.view = View(0, founding, voters)
+        self.birth = 0
+        self.life = 0
+        self.consensus = self._new_consensus()  # on the next view
+        # not durable
+        self.suspects: set[int] = set()
+        self.reports: dict[int, tuple[int, ...]] = {}  # of others: which processes each does not hear
+        self.applicants: dict[int, Applicant] = {}
+        self.leavers: set[int] = set()
+        self.takes_part = me < founders  # does this process want to be a member?
+        self.renewing = False  # is another view needed, whatever its members?
+        self.source = NOBODY  # the process from which this one has the view
+        self.asking = False  # is the timer REJOIN set?
+        self.pause = FIRST_PAUSE
+
+    # -- what a process knows --------------------------------------------------------------------------
+
+    def since(self) -> int:
+        """The view since which this process has been a member without a gap, or -1 if it is none."""
+        for process, birth, life, first in self.view.members:
+            if process == self.me:
+                return first if (birth, life) == (self.birth, self.life) else -1
+        return -1
+
+    def votes(self) -> bool:
+        return (self.me, self.birth) in self.view.voters
+
+    def has_majority(self) -> bool:
+        """Does this process hear a majority of the voters?"""
+        heard = [voter for voter in self.view.voters if self._hears(voter)]
+        return 2 * len(heard) > len(self.view.voters)
+
+    def _hears(self, voter: Voter) -> bool:
+        process, birth = voter
+        if process == self.me:
+            return birth == self.birth
+        applicant = self.applicants.get(process)
+        return process not in self.suspects and (applicant is None or applicant.birth == birth)
+
+    def _leads(self) -> bool:
+        """Is this process the first voter that it hears?"""
+        for voter in self.view.voters:
+            if self._hears(voter):
+                return voter == (self.me, self.birth)
+        return False
+
+    # -- wanting to be a member, or not ----------------------------------------------------------------
+
+    def join(self, out: Out) -> None:
+        """Ask to become a member, now and then again until this process is one."""
+        self.takes_part = True
+        self.leavers.discard(self.me)
+        self._ask(out)
+
+    def leave(self, out: Out) -> None:
+        """Ask to be a member no longer."""
+        self.takes_part = False
+        self.applicants.pop(self.me, None)
+        self.leavers.add(self.me)
+        self._tell_voters(Leave(self.view.number), out)
+        self._review(out)
+
+    def renew(self, out: Out) -> None:
+        """Ask for another view."""
+        self.renewing = True
+        self._tell_voters(Renew(self.view.number), out)
+        self._review(out)
+
+    def _ask(self, out: Out) -> None:
+        """Ask to join, and set the timer to ask again. If the voters do not answer, others may know of later ones."""
+        silent = tuple(sorted(self.suspects))
+        self.applicants[self.me] = Applicant(self.birth, self.life, silent)
+        join = Join(self.view.number, self.birth, self.life, silent)
+        self._tell_voters(join, out)
+        if self.pause > FIRST_PAUSE:
+            for process in self.view.processes:
+                if process != self.me and self._place(process) < 0:
+                    out.send(process, join)
+        self._ask_later(out)
+        self._review(out)
+
+    def _insist(self, out: Out) -> None:
+        """If this process is a member and does not want to, or wants to and is not, say so."""
+        if self.takes_part and self.since() < 0:
+            self._ask(out)
+        elif not self.takes_part and self.me in self.view.processes:
+            self.leave(out)
+
+    def _ask_later(self, out: Out) -> None:
+        self.asking = True
+        out.set_timer(REJOIN, self.pause)
+        self.pause = min(2 * self.pause, LONGEST_PAUSE)
+
+    def on_timer(self, timer: int, out: Out) -> None:
+        if timer == CALM:
+            self.pause = FIRST_PAUSE
+        else:
+            self.asking = False
+            self._insist(out)
+
+    def on_recover(self, out: Out) -> None:
+        """This process has its memory, but what it did as a member is gone."""
+        self.life += 1
+        self._resume(out)
+
+    def on_amnesia(self, out: Out) -> None:
+        """This process is not the voter, nor the member, that it was. It only knows where to ask."""
+        self.birth = 1 + out.choose(BIRTHS)
+        self._resume(out)
+
+    def _resume(self, out: Out) -> None:
+        self._renew_consensus()
+        out.save()
+        if self.votes():
+            self.consensus.retry(self._to_voters(out))
+        self._insist(out)
+
+    # -- suspicion and trust ----------------------------------------------------------------------------
+
+    def on_suspect(self, peer: int, out: Out) -> None:
+        self.suspects.add(peer)
+        self.applicants.pop(peer, None)
+        self.reports.pop(peer, None)
+        self._suspect_voter(peer, out)
+        if peer == self.source and self.votes():  # it may have crashed before it told all
+            self._spread(out)
+        self._report(out)
+
+    def on_trust(self, peer: int, out: Out) -> None:
+        self.suspects.discard(peer)
+        place = self._place(peer)
+        if self.votes() and place >= 0 and self._hears(self.view.voters[place]):
+            self.consensus.on_trust(place, self._to_voters(out))
+            self._look(out)
+        self._report(out)
+
+    def _suspect_voter(self, process: int, out: Out) -> None:
+        place = self._place(process)
+        if self.votes() and place >= 0:
+            self.consensus.on_suspect(place, self._to_voters(out))
+            self._look(out)
+
+    def _report(self, out: Out) -> None:
+        self._tell_voters(Report(self.view.number, tuple(sorted(self.suspects))), out)
+        self._review(out)
+
+    # -- the next view ---------------------------------------------------------------------------------
+
+    def _review(self, out: Out) -> None:
+        """If this process leads, and there is a reason for another view, propose it."""
+        if self.votes() and self._leads() and self.has_majority():
+            wanted = self._wanted()
+            if wanted is not None and (self.renewing or wanted != (self.view.members, self.view.voters)):
+                self.consensus.propose(self.view.number + 1, wanted, self._to_voters(out))
+                self._look(out)
+
+    def _wanted(self) -> Value | None:
+        """What the next view should be, as far as this process knows; None if too few voters would be members."""
+        number = self.view.number + 1
+        cuts = self._cuts()
+        present: dict[int, Member] = {}
+        for member in self.view.members:
+            if member[0] not in self.leavers and not self._is_outdated(member):
+                present[member[0]] = member
+        if self.me in present:  # it can only speak for those that it hears
+            present = {process: present[process] for process in present if cut_between(self.me, process) not in cuts}
+        kept = without_cuts(sorted(present), cuts, [process for process, _ in self.view.voters])
+        members = [present[process] for process in kept]
+        for process in sorted(self.applicants):
+            applicant = self.applicants[process]
+            if process not in kept and not any([cut_between(process, other) in cuts for other in kept]):
+                kept.append(process)
+                members.append((process, applicant.birth, applicant.life, number))
+        members.sort()
+        there = {(process, birth) for process, birth, _, _ in members}
+        staying = [voter for voter in self.view.voters if voter in there]
+        gone = [voter for voter in self.view.voters if voter[0] in self.leavers]
+        if 2 * (len(staying) + len(gone)) <= len(self.view.voters) or not members:
+            return None
+        return tuple(members), self._voters_for(members)
+
+    def _is_outdated(self, member: Member) -> bool:
+        """Has the process been restarted since it became this member?"""
+        process, birth, life, _ = member
+        applicant = self.applicants.get(process)
+        return applicant is not None and (applicant.birth, applicant.life) != (birth, life)
+
+    def _cuts(self) -> set[Cut]:
+        cuts = {cut_between(self.me, other) for other in self.suspects}
+        for process in sorted(self.reports):
+            cuts |= {cut_between(process, other) for other in self.reports[process] if other != process}
+        for process in sorted(self.applicants):
+            silent = self.applicants[process].silent
+            cuts |= {cut_between(process, other) for other in silent if other != process}
+        return cuts
+
+    def _voters_for(self, members: list[Member]) -> tuple[Voter, ...]:
+        """An odd number of voters, members if possible. Those that are voters already stay, in their order."""
+        there = [(process, birth) for process, birth, _, _ in members]
+        processes = [process for process, _ in there]
+        voters = [voter for voter in self.view.voters if voter in there]
+        away = [voter for voter in self.view.voters if voter[0] not in processes and voter[0] not in self.leavers]
+        size = _odd(len(there) + len(away), self.most_voters)
+        for voter in there:
+            if len(voters) < size and voter not in voters:
+                voters.append(voter)
+        for voter in away:  # it may come back with its memory
+            if len(voters) < size:
+                voters.append(voter)
+        return tuple(voters[:size])
+
+    def _look(self, out: Out) -> None:
+        """Has the next view been decided on?"""
+        number = self.view.number + 1
+        if self.consensus.decided(number):
+            members, voters = cast(Value, self.consensus.decision(number))
+            source = self.view.voters[self.consensus.sources[number]][0]
+            self._install(View(number, members, voters), source, out)
+
+    def _install(self, view: View, source: int, out: Out) -> None:
+        old = self.view
+        self.view = view
+        self.source = source
+        self.reports = {}
+        self.renewing = False
+        self.leavers = {process for process in self.leavers if process in view.processes}
+        for process, birth, life, _ in view.members:
+            applicant = self.applicants.get(process)
+            if applicant is not None and (applicant.birth, applicant.life) == (birth, life):
+                del self.applicants[process]
+        self.consensus = self._new_consensus()
+        out.save()
+        if source == self.me:
+            self._spread(out, old)
+        if self.votes():
+            for place, voter in enumerate(view.voters):
+                if not self._hears(voter):
+                    self.consensus.on_suspect(place, self._to_voters(out))
+        if self.since() >= 0:
+            if self.asking:
+                self.asking = False
+                out.cancel_timer(REJOIN)
+            if self.pause > FIRST_PAUSE:
+                out.set_timer(CALM, LONGEST_PAUSE)
+        elif self.me in view.processes:  # in an earlier life
+            self._insist(out)
+        elif self.takes_part and not self.asking:
+            self._ask_later(out)
+        if self.suspects:
+            self._report(out)
+        else:
+            self._review(out)
+
+    def _spread(self, out: Out, old: View | None = None) -> None:
+        """Tell the view to all that it concerns. The voters of the old one have decided on it themselves."""
+        told = {process for process, _ in old.voters} if old is not None else set()
+        concerned = {*self.view.processes, *[process for process, _ in self.view.voters]}
+        if old is not None:
+            concerned |= set(old.processes)
+        for process in sorted(concerned - told - {self.me}):
+            out.send(process, self.view)
+
+    # -- messages --------------------------------------------------------------------------------------
+
+    def receives(self, msg: Message) -> bool:
+        """Is this a message of views?"""
+        return isinstance(msg, (View, Report, Join, Leave, Renew, ConsensusMessage))
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        if isinstance(msg, ConsensusMessage):
+            self._on_consensus(src, msg, out)
+        elif isinstance(msg, View):
+            if msg.number > self.view.number:
+                self._install(msg, src, out)
+        elif isinstance(msg, Report):
+            if self.is_current(src, msg.view, out):
+                self.reports[src] = msg.silent
+                self._review(out)
+        elif isinstance(msg, Join):
+            self._on_join(src, msg, out)
+        elif isinstance(msg, Leave):
+            self.is_current(src, msg.view, out)
+            if src in self.view.processes:
+                self.leavers.add(src)
+                self.applicants.pop(src, None)
+                self._review(out)
+        elif isinstance(msg, Renew) and self.is_current(src, msg.view, out):
+            self.renewing = True
+            self._review(out)
+
+    def is_current(self, src: int, number: int, out: Out) -> bool:
+        """Is something that a process sent for the current view? If for an earlier one, send it the view."""
+        if number < self.view.number:
+            out.send(src, self.view)
+        return number == self.view.number
+
+    def _on_join(self, src: int, msg: Join, out: Out) -> None:
+        self.is_current(src, msg.view, out)
+        if src in self.suspects:
+            return
+        if (src, msg.birth, msg.life) in [member[:3] for member in self.view.members] and src not in self.leavers:
+            return  # it will hear
+        self.applicants[src] = Applicant(msg.birth, msg.life, msg.silent)
+        self.leavers.discard(src)
+        place = self._place(src)
+        if place >= 0 and not self._hears(self.view.voters[place]):
+            self._suspect_voter(src, out)  # it votes no more
+        elif place >= 0 and self.suspects:  # it may have missed this before
+            out.send(src, Report(self.view.number, tuple(sorted(self.suspects))))
+        self._review(out)
+
+    def _on_consensus(self, src: int, msg: ConsensusMessage, out: Out) -> None:
+        if not self.is_current(src, msg.instance - 1, out) or not self.votes():
+            return
+        place = self._place(src)
+        if place < 0:
+            return
+        number = self.view.number + 1
+        if not isinstance(msg, Decide) and number not in self.consensus.proposals:
+            # If others fail it may be for this process to propose: the same members will do.
+            wanted = self._wanted()
+            value = (self.view.members, self.view.voters) if wanted is None else wanted
+            self.consensus.propose(number, value, self._to_voters(out))
+        self.consensus.receive(place, msg, self._to_voters(out))
+        self._look(out)
+
+    # -- voters ----------------------------------------------------------------------------------------
+
+    def _place(self, process: int) -> int:
+        """A process's number among the voters, or -1."""
+        for place, voter in enumerate(self.view.voters):
+            if voter[0] == process:
+                return place
+        return -1
+
+    def _tell_voters(self, msg: Message, out: Out) -> None:
+        for process, _ in self.view.voters:
+            if process != self.me:
+                out.send(process, msg)
+
+    def _new_consensus(self) -> Consensus:
+        return Consensus(max(self._place(self.me), 0), max(len(self.view.voters), 1))
+
+    def _renew_consensus(self) -> None:
+        """After a crash: the votes are there, but not how many voters there are."""
+        old = self.consensus
+        self.consensus = self._new_consensus()
+        self.consensus.ballots = old.ballots
+        self.consensus.accepted = old.accepted
+        self.consensus.decisions = old.decisions
+        self.consensus.low = old.low
+
+    def _to_voters(self, out: Out) -> Out:
+        return VotersOut(tuple([process for process, _ in self.view.voters]), self.me, out)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class VotersOut(Out):
+    """Passes on what consensus does, with the real numbers of the voters."""
+
+    def __init__(self, voters: tuple[int, ...], me: int, out: Out) -> None:
+        self.voters = voters
+        self.me = me
+        self.out = out
+
+    def send(self, dst: int, msg: Message) -> None:
+        self.out.send(self.voters[dst], msg)
+
+    def broadcast(self, msg: Message) -> None:
+        for process in self.voters:
+            if process != self.me:
+                self.out.send(process, msg)
+
+    def save(self) -> None:
+        self.out.save()
+
+
+def _odd(members: int, most: int) -> int:
+    """The largest odd number of voters that so many members allow."""
+    allowed = min(members, most)
+    return allowed if allowed % 2 else max(allowed - 1, 1)
