@@ -46,7 +46,6 @@ class Node:
     messages: ClassVar[Messages] = ()  # the classes of the messages that it sends itself
     made_of: ClassVar[tuple[type, ...]] = ()  # the classes of its parts and inner nodes that send messages
     rejoins: ClassVar[bool] = False  # a process may restart while others go on, even without its saved state
-    heritable: ClassVar[bool] = False  # it can begin while processes are inside: `inherit` and `resume`
 
     def __init__(self, me: int, n: int) -> None:
         self.me = me
@@ -95,17 +94,6 @@ class Node:
     def on_amnesia(self, out: Out) -> None:
         """This process is up again after a crash, and has lost even what it had saved."""
         self.on_recover(out)
-
-    # -- beginning while processes are inside -----------------------------------------------------------
-
-    def inherit(self, process: int, group: int) -> None:
-        """At process 0, before anything else happens: a process is inside for a group. Its stay has fence 0, and so has
-        that of every process that joins it."""
-        raise ContractError(f"{type(self).__name__} cannot begin while processes are inside")
-
-    def resume(self, group: int) -> None:
-        """This process is inside for a group."""
-        raise ContractError(f"{type(self).__name__} cannot begin while processes are inside")
 
     # -- the application's phase -----------------------------------------------------------------------
 

@@ -60,7 +60,7 @@ from congenial.kernel.node import IDLE, INSIDE, WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Option, Spec
-from congenial.parts.loopback import QueuedLoopback
+from congenial.parts.homed import Floor, Homed
 from congenial.parts.selection import SELECTIONS, build_selection
 from congenial.problems.group import GROUP
 
@@ -122,12 +122,11 @@ class Report(Message):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class HomeGME(QueuedLoopback):
+class HomeGME(Homed):
     """Process 0 is the home."""
 
     spec: ClassVar[Spec] = SPEC
     messages: ClassVar[Messages] = (Ask, Token, Report, Next, Joined, Over)
-    heritable: ClassVar[bool] = True
 
     def __init__(self, me: int, n: int, selection: str = "priority", leaders: int = 3) -> None:
         super().__init__(me, n)
@@ -158,15 +157,6 @@ class HomeGME(QueuedLoopback):
             self._give_back(out)
         self._hear_myself(out)
 
-    def inherit(self, process: int, group: int) -> None:
-        assert self.plan is not None
-        self.plan.inherit(process, group, self.n)
-
-    def resume(self, group: int) -> None:
-        self.phase = INSIDE
-        self.group = group
-        self.serial = self.latest = inherited_serial(self.me)
-
     def _give_back(self, out: Out) -> None:
         report = Report(self.session, self.serial, self.late)
         for leader in self.leaders:
@@ -184,6 +174,32 @@ class HomeGME(QueuedLoopback):
         self.fellows: tuple[int, ...] = ()
         self.closed = False  # is the next session planned?
         self.leaders: tuple[int, ...] = ()  # of the next session
+
+    # -- in a cluster that changes ---------------------------------------------------------------------
+
+    def inherit(self, process: int, group: int) -> None:
+        assert self.plan is not None
+        self.plan.inherit(process, group, self.n)
+
+    def resume(self, group: int) -> None:
+        self.phase = INSIDE
+        self.group = group
+        self.serial = self.latest = inherited_serial(self.me)
+
+    def relax(self, out: Out) -> None:
+        if self.phase == IDLE and self.serial:
+            self._give_back(out)
+            self._hear_myself(out)
+
+    def is_at_rest(self) -> bool:
+        return self.phase == IDLE and self.serial == 0 and (self.plan is None or self.plan.is_at_rest())
+
+    def floor(self) -> Floor:
+        return (0, 0) if self.plan is None else self.plan.floor()
+
+    def begin_above(self, floor: Floor) -> None:
+        assert self.plan is not None
+        self.plan.begin_above(floor)
 
     # -- messages --------------------------------------------------------------------------------------
 

@@ -98,6 +98,15 @@ class Plan(Part):
         session.tokens[inherited_serial(process)] = process
         session.first = self.serial = inherited_serial(n - 1)
 
+    def is_at_rest(self) -> bool:
+        return not self.queue and len(self.sessions) == 1 and not self.sessions[0].tokens
+
+    def floor(self) -> tuple[int, int]:
+        return (self.sessions[-1].number, self.serial)
+
+    def begin_above(self, floor: tuple[int, int]) -> None:
+        self.sessions[0].number, self.serial = floor
+
     def on_ask(self, process: int, groups: Groups) -> list[tuple[int, Message]]:
         last = self.sessions[-1]
         if last.group in groups:

@@ -1,0 +1,49 @@
+"""`Homed`: a node of an algorithm with a home, process 0, that keeps the books of who has asked and who is inside.
+
+Such an algorithm can do what a cluster that changes needs (`congenial.transform.views`):
+
+- It can begin while processes are inside. The home is told of each of them (`inherit`), and each of them as well
+  (`resume`). Their stay has fence 0, and so has that of every process that joins it.
+- A process that has not asked for long can be forgotten. What it keeps for its next entry it gives back (`relax`). If
+  it `is_at_rest` then, it can be replaced by a new node. A new home must begin above the numbers that the old one
+  has used (`floor`, `begin_above`).
+
+That relies on channels that keep the order of messages.
+"""
+
+from __future__ import annotations
+
+from mypy_extensions import mypyc_attr
+
+from congenial.kernel.out import Out
+from congenial.parts.loopback import QueuedLoopback
+
+Floor = tuple[int, int]
+"""The largest fence and the largest number of a token that a home has given out."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Homed(QueuedLoopback):
+    def inherit(self, process: int, group: int) -> None:
+        """At the home, before anything else happens: a process is inside for a group."""
+        raise NotImplementedError
+
+    def resume(self, group: int) -> None:
+        """Before anything else happens: this process is inside for a group."""
+        raise NotImplementedError
+
+    def relax(self, out: Out) -> None:
+        """Give back what is kept for the next entry."""
+        raise NotImplementedError
+
+    def is_at_rest(self) -> bool:
+        """Would a new node do as well, one that begins above the `floor`?"""
+        raise NotImplementedError
+
+    def floor(self) -> Floor:
+        """What the home has used up; (0, 0) elsewhere."""
+        raise NotImplementedError
+
+    def begin_above(self, floor: Floor) -> None:
+        """At the home, before anything else happens: use larger numbers than these."""
+        raise NotImplementedError

@@ -1,0 +1,220 @@
+"""One lock at one process of a cluster whose members change.
+
+In each view a new instance of the algorithm runs on the members, with one of them as its home. A process that is inside
+when the view changes stays inside, unless it was not a member all the time. The home begins when all members have told
+it what they hold (`congenial.transform.views` says how), with those that are inside. What comes before that waits.
+
+A fence is made of the number of the view and the algorithm's fence. Those that join a stay from an earlier view get the
+fence of that stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from mypy_extensions import mypyc_attr
+
+from congenial.kernel.message import Message, Messages
+from congenial.kernel.node import IDLE, INSIDE, WAITING, Node
+from congenial.kernel.out import Out
+from congenial.kernel.problem import NO_GROUP, Groups
+from congenial.parts.homed import Floor, Homed
+from congenial.problems.epochs import EPOCH_BITS
+from congenial.transform.instances import settled
+
+LAST_FENCE: Final = (1 << EPOCH_BITS) - 1  # within a view; from the middle on, the next view is asked for
+NO_FLOOR: Final = (0, 0)
+
+
+@dataclass(frozen=True)
+class InView(Message):
+    """A message of the algorithm."""
+
+    view: int
+    body: Message
+
+
+@dataclass(frozen=True)
+class Inherited(Message):
+    """The same from a home that has begun with a stay from an earlier view, which had this fence."""
+
+    view: int
+    fence: int
+    body: Message
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class LockInViews(Node):
+    """The owner of the lock calls `move` for each new view and then, at the home, `take_over` for each member that is
+    inside and `serve` when all have told."""
+
+    messages: ClassVar[Messages] = (InView, Inherited)
+    algorithm: ClassVar[type[Homed]] = Homed
+
+    def __init__(self, me: int, n: int, settings: tuple[tuple[str, str], ...]) -> None:
+        super().__init__(me, n)
+        self.settings = settings
+        self.view = -1
+        self.members: tuple[int, ...] = ()  # of the view
+        self.home = 0  # its place among them
+        self.inner: Homed | None = None  # while I am a member
+        self.serving = False  # at the home: all have told
+        self.early: list[tuple[int, Message]] = []  # messages to the home before that
+        self.wants: Groups = ()  # what the application waits for
+        self.entered = -1  # the view in which the application entered
+        self.group = NO_GROUP  # and for what
+        self.fence = 0
+        self.inherited = 0  # the fence of the stay with which this view began, if I know of it
+
+    # -- from view to view -----------------------------------------------------------------------------
+
+    def move(self, view: int, members: tuple[int, ...], home: int, since: int, out: Out) -> None:
+        """There is a new view, of which I have been a member without a gap since another one (-1: I am none)."""
+        if self.phase == INSIDE and not 0 <= since <= self.entered:
+            self.lose(out)
+        self.begin(view, members, home, since >= 0)
+        if self.inner is not None and self.phase == INSIDE:
+            self.inherited = self.fence
+            self.inner.resume(self.group)
+        else:
+            self._ask(out)
+
+    def begin(self, view: int, members: tuple[int, ...], home: int, member: bool, floor: Floor = NO_FLOOR) -> None:
+        """Begin anew in a view. The home goes on above the floor."""
+        self.view = view
+        self.members = members
+        self.home = home
+        self.inner = self._new_inner() if member else None
+        self.serving = False
+        self.early = []
+        self.inherited = 0
+        if self.inner is not None and self.is_home():
+            self.inner.begin_above(floor)
+
+    def is_home(self) -> bool:
+        return self.inner is not None and self.inner.me == 0
+
+    def holding(self) -> tuple[int, int]:
+        """The group for which I am inside, and my fence."""
+        return (self.group, self.fence) if self.phase == INSIDE else (NO_GROUP, 0)
+
+    def take_over(self, process: int, group: int, fence: int) -> None:
+        """At the home: a member is inside."""
+        assert self.inner is not None
+        self.inherited = fence
+        self.inner.inherit(self.place(process), group)
+
+    def serve(self, out: Out) -> None:
+        """At the home: all members have told."""
+        self.serving = True
+        self._ask(out)
+        early = self.early
+        self.early = []
+        for src, body in early:
+            self._hand_in(src, body, out)
+
+    # -- a lock that nobody uses -----------------------------------------------------------------------
+
+    def relax(self, out: Out) -> None:
+        """Give back what is kept for the next entry."""
+        if self.inner is not None and self.phase == IDLE:
+            self.inner.relax(LockOut(self, out))
+
+    def is_at_rest(self) -> bool:
+        """May this lock `begin` anew, above its `floor`?"""
+        if self.phase != IDLE or self.inner is None:
+            return self.phase == IDLE
+        return self.inner.is_at_rest() and (self.serving or not self.is_home())
+
+    def floor(self) -> Floor:
+        return NO_FLOOR if self.inner is None else self.inner.floor()
+
+    # -- the members -----------------------------------------------------------------------------------
+
+    def _new_inner(self) -> Homed:
+        arguments = settled(type(self).algorithm, len(self.members), self.settings).arguments
+        return type(self).algorithm(self.place(self.me), len(self.members), **arguments)
+
+    def place(self, process: int) -> int:
+        """A member's number in the instance: the home is 0. -1 for others."""
+        if process not in self.members:
+            return -1
+        return (self.members.index(process) - self.home) % len(self.members)
+
+    def process(self, place: int) -> int:
+        return self.members[(place + self.home) % len(self.members)]
+
+    # -- the application -------------------------------------------------------------------------------
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        self.wants = groups
+        self._ask(out)
+
+    def _ask(self, out: Out) -> None:
+        """Ask in the current view for what the application waits for. The home asks when it serves."""
+        if self.inner is not None and self.phase == WAITING and (self.serving or not self.is_home()):
+            self.inner.request(self.wants, LockOut(self, out))
+
+    def release(self, out: Out) -> None:
+        self.leave()
+        if self.inner is not None:
+            self.inner.release(LockOut(self, out))
+
+    def could_enter(self) -> bool:
+        return self.inner is not None and self.inner.could_enter()
+
+    def admit(self, group: int, fence: int, out: Out) -> None:
+        """The inner node has entered. If the fences of this view are used up, wait for the next one."""
+        if fence <= LAST_FENCE:
+            self.wants = ()
+            self.entered = self.view
+            self.group = group
+            self.fence = self.view << EPOCH_BITS | fence if fence else self.inherited
+            self.enter(out, self.fence, group)
+
+    def fences_low(self) -> bool:
+        """Is another view needed soon?"""
+        return self.fence - (self.view << EPOCH_BITS) > LAST_FENCE // 2
+
+    # -- messages --------------------------------------------------------------------------------------
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        """A message of the current view."""
+        if isinstance(msg, Inherited):
+            self.inherited = msg.fence
+            self._on_body(src, msg.body, out)
+        elif isinstance(msg, InView):
+            self._on_body(src, msg.body, out)
+        else:
+            raise self.unexpected(src, msg)
+
+    def _on_body(self, src: int, body: Message, out: Out) -> None:
+        if self.is_home() and not self.serving:
+            self.early.append((src, body))
+        elif self.inner is not None:
+            self._hand_in(src, body, out)
+
+    def _hand_in(self, src: int, body: Message, out: Out) -> None:
+        assert self.inner is not None
+        self.inner.receive(self.place(src), body, LockOut(self, out))
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class LockOut(Out):
+    """Passes on what the inner node does, with the real numbers of processes."""
+
+    def __init__(self, lock: LockInViews, out: Out) -> None:
+        self.lock = lock
+        self.out = out
+
+    def send(self, dst: int, msg: Message) -> None:
+        lock = self.lock
+        wrapped: Message = InView(lock.view, msg)
+        if lock.inherited and lock.is_home():
+            wrapped = Inherited(lock.view, lock.inherited, msg)
+        self.out.send(lock.process(dst), wrapped)
+
+    def enter(self, group: int, fence: int) -> None:
+        self.lock.admit(group, fence, self.out)
