@@ -4,8 +4,8 @@ A view is a numbered list of members. Some processes are its voters; they need n
 of the voters of one view decides on the next, by consensus, so there is one sequence of views. Votes are durable, and a
 process that has lost its memory is not the voter that it was. So nothing depends on how many voters change at once.
 
-Every process reports to the voters which others it does not hear. The first voter that the others hear is their leader.
-It proposes the next view when there is a reason:
+Every process reports to its leader, the first voter that it hears, which others it does not hear. The leader proposes
+the next view when there is a reason:
 - Two members do not hear each other. The new view has as many of the old members as possible, all of which hear each
   other (`congenial.parts.mutual`). So a cut cable costs one change, and not one for each suspicion.
 - A process wants to join, and all members hear it. It asks again from time to time, less and less often.
@@ -63,7 +63,7 @@ class View(Message):
 
 @dataclass(frozen=True)
 class Report(Message):
-    """To the voters: I do not hear these processes."""
+    """I do not hear these processes."""
 
     view: int
     silent: tuple[int, ...]
@@ -128,7 +128,12 @@ class Views(Part):
         self.leavers: set[int] = set()
         self.takes_part = me < founders  # does this process want to be a member?
         self.renewing = False  # is another view needed, whatever its members?
+        self.later: list[tuple[int, Message]] = []  # what has come for later views: sender, message
+        self.informed: set[int] = set()  # processes that I have sent the view
+        self.before: tuple[int, ...] = ()  # the members before this view
         self.source = NOBODY  # the process from which this one has the view
+        self.decided = False  # was this process one of those that decided on it?
+        self.has_spread = False  # has it told the view to all?
         self.asking = False  # is the timer REJOIN set?
         self.pause = FIRST_PAUSE
 
@@ -176,24 +181,24 @@ class Views(Part):
         self.takes_part = False
         self.applicants.pop(self.me, None)
         self.leavers.add(self.me)
-        self._tell_voters(Leave(self.view.number), out)
+        self._tell_leader(Leave(self.view.number), out)
         self._review(out)
 
     def renew(self, out: Out) -> None:
         """Ask for another view."""
         self.renewing = True
-        self._tell_voters(Renew(self.view.number), out)
+        self._tell_leader(Renew(self.view.number), out)
         self._review(out)
 
     def _ask(self, out: Out) -> None:
-        """Ask to join, and set the timer to ask again. If the voters do not answer, others may know of later ones."""
+        """Ask to join, and set the timer to ask again. If nobody answers, others may know of a later view."""
         silent = tuple(sorted(self.suspects))
         self.applicants[self.me] = Applicant(self.birth, self.life, silent)
         join = Join(self.view.number, self.birth, self.life, silent)
-        self._tell_voters(join, out)
+        self._tell_leader(join, out)
         if self.pause > FIRST_PAUSE:
             for process in self.view.processes:
-                if process != self.me and self._place(process) < 0:
+                if process != self.me:
                     out.send(process, join)
         self._ask_later(out)
         self._review(out)
@@ -232,6 +237,7 @@ class Views(Part):
         out.save()
         if self.votes():
             self.consensus.retry(self._to_voters(out))
+            self._spread(out)
         self._insist(out)
 
     # -- suspicion and trust ----------------------------------------------------------------------------
@@ -241,8 +247,9 @@ class Views(Part):
         self.applicants.pop(peer, None)
         self.reports.pop(peer, None)
         self._suspect_voter(peer, out)
-        if peer == self.source and self.votes():  # it may have crashed before it told all
-            self._spread(out)
+        self._doubt_source(peer, out)
+        if not self.takes_part:
+            self._insist(out)
         self._report(out)
 
     def on_trust(self, peer: int, out: Out) -> None:
@@ -260,7 +267,7 @@ class Views(Part):
             self._look(out)
 
     def _report(self, out: Out) -> None:
-        self._tell_voters(Report(self.view.number, tuple(sorted(self.suspects))), out)
+        self._tell_leader(Report(self.view.number, tuple(sorted(self.suspects))), out)
         self._review(out)
 
     # -- the next view ---------------------------------------------------------------------------------
@@ -334,13 +341,16 @@ class Views(Part):
         if self.consensus.decided(number):
             members, voters = cast(Value, self.consensus.decision(number))
             source = self.view.voters[self.consensus.sources[number]][0]
-            self._install(View(number, members, voters), source, out)
+            self._install(View(number, members, voters), source, True, out)
 
-    def _install(self, view: View, source: int, out: Out) -> None:
-        old = self.view
+    def _install(self, view: View, source: int, decided: bool, out: Out) -> None:
+        self.before = self.view.processes
         self.view = view
         self.source = source
+        self.decided = decided
+        self.has_spread = False
         self.reports = {}
+        self.informed = set()
         self.renewing = False
         self.leavers = {process for process in self.leavers if process in view.processes}
         for process, birth, life, _ in view.members:
@@ -349,8 +359,8 @@ class Views(Part):
                 del self.applicants[process]
         self.consensus = self._new_consensus()
         out.save()
-        if source == self.me:
-            self._spread(out, old)
+        if source == self.me or (self.votes() and self._leads()):
+            self._spread(out)
         if self.votes():
             for place, voter in enumerate(view.voters):
                 if not self._hears(voter):
@@ -369,15 +379,23 @@ class Views(Part):
             self._report(out)
         else:
             self._review(out)
+        later = self.later
+        self.later = []
+        for src, msg in later:
+            self.receive(src, msg, out)
 
-    def _spread(self, out: Out, old: View | None = None) -> None:
-        """Tell the view to all that it concerns. The voters of the old one have decided on it themselves."""
-        told = {process for process, _ in old.voters} if old is not None else set()
-        concerned = {*self.view.processes, *[process for process, _ in self.view.voters]}
-        if old is not None:
-            concerned |= set(old.processes)
-        for process in sorted(concerned - told - {self.me}):
+    def _spread(self, out: Out) -> None:
+        """Tell the view to all that it concerns. The process that proposed it does so, and the leader; and all that
+        have decided on it, if they know that the source of their knowledge may have crashed before it could."""
+        self.has_spread = True
+        concerned = {*self.before, *self.view.processes, *[process for process, _ in self.view.voters]}
+        for process in sorted(concerned - {self.me}):
+            self.informed.add(process)
             out.send(process, self.view)
+
+    def _doubt_source(self, process: int, out: Out) -> None:
+        if not self.has_spread and ((process == self.source and self.decided) or (self.votes() and self._leads())):
+            self._spread(out)
 
     # -- messages --------------------------------------------------------------------------------------
 
@@ -386,34 +404,41 @@ class Views(Part):
         return isinstance(msg, (View, Report, Join, Leave, Renew, ConsensusMessage))
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
-        if isinstance(msg, ConsensusMessage):
-            self._on_consensus(src, msg, out)
-        elif isinstance(msg, View):
+        if isinstance(msg, View):
             if msg.number > self.view.number:
-                self._install(msg, src, out)
-        elif isinstance(msg, Report):
-            if self.is_current(src, msg.view, out):
-                self.reports[src] = msg.silent
-                self._review(out)
+                self._install(msg, src, False, out)
         elif isinstance(msg, Join):
             self._on_join(src, msg, out)
-        elif isinstance(msg, Leave):
-            self.is_current(src, msg.view, out)
-            if src in self.view.processes:
+        elif self._view_of(msg) > self.view.number:
+            self.later.append((src, msg))
+        elif self.is_current(src, self._view_of(msg), out):
+            if isinstance(msg, Report):
+                self.reports[src] = msg.silent
+            elif isinstance(msg, Leave):
                 self.leavers.add(src)
                 self.applicants.pop(src, None)
-                self._review(out)
-        elif isinstance(msg, Renew) and self.is_current(src, msg.view, out):
-            self.renewing = True
+            elif isinstance(msg, Renew):
+                self.renewing = True
+            elif isinstance(msg, ConsensusMessage):
+                self._on_consensus(src, msg, out)
             self._review(out)
+
+    def _view_of(self, msg: Message) -> int:
+        """The view in which a message was sent."""
+        if isinstance(msg, ConsensusMessage):
+            return msg.instance - 1
+        assert isinstance(msg, (Report, Leave, Renew))
+        return msg.view
 
     def is_current(self, src: int, number: int, out: Out) -> bool:
         """Is something that a process sent for the current view? If for an earlier one, send it the view."""
-        if number < self.view.number:
+        if number < self.view.number and src not in self.informed:
+            self.informed.add(src)
             out.send(src, self.view)
         return number == self.view.number
 
     def _on_join(self, src: int, msg: Join, out: Out) -> None:
+        self.informed.discard(src)  # it may have crashed since
         self.is_current(src, msg.view, out)
         if src in self.suspects:
             return
@@ -421,6 +446,7 @@ class Views(Part):
             return  # it will hear
         self.applicants[src] = Applicant(msg.birth, msg.life, msg.silent)
         self.leavers.discard(src)
+        self._doubt_source(src, out)
         place = self._place(src)
         if place >= 0 and not self._hears(self.view.voters[place]):
             self._suspect_voter(src, out)  # it votes no more
@@ -429,10 +455,8 @@ class Views(Part):
         self._review(out)
 
     def _on_consensus(self, src: int, msg: ConsensusMessage, out: Out) -> None:
-        if not self.is_current(src, msg.instance - 1, out) or not self.votes():
-            return
         place = self._place(src)
-        if place < 0:
+        if place < 0 or not self.votes():
             return
         number = self.view.number + 1
         if not isinstance(msg, Decide) and number not in self.consensus.proposals:
@@ -452,10 +476,13 @@ class Views(Part):
                 return place
         return -1
 
-    def _tell_voters(self, msg: Message, out: Out) -> None:
-        for process, _ in self.view.voters:
-            if process != self.me:
-                out.send(process, msg)
+    def _tell_leader(self, msg: Message, out: Out) -> None:
+        """Tell the first voter that I hear; and those before it, which may hear me."""
+        for voter in self.view.voters:
+            if voter[0] != self.me:
+                out.send(voter[0], msg)
+            if self._hears(voter):
+                return
 
     def _new_consensus(self) -> Consensus:
         return Consensus(max(self._place(self.me), 0), max(len(self.view.voters), 1))
