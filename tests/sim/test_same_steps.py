@@ -83,7 +83,14 @@ FAULTS: dict[str, dict[str, Any]] = {  # by what an algorithm survives
     },
 }  # fmt: skip
 
-NAMES = [*ALGORITHMS, "raymond-tree+restart", "token-gme+restart", "suzuki-kasami+epochs", "ra1+epochs"]
+NAMES = [
+    *ALGORITHMS,
+    "raymond-tree+restart",
+    "token-gme+restart",
+    "suzuki-kasami+epochs",
+    "ra1+epochs",
+    "home-gme+views",
+]
 
 
 class Chooser(Outbox):

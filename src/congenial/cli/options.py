@@ -32,7 +32,8 @@ def complete_algorithm(incomplete: str) -> list[tuple[str, str]]:
 # -- the algorithm -------------------------------------------------------------------------------------------
 
 NAMED = (
-    "A name from `congenial list`, or path/to/file.py:ClassName. With +restart or +epochs appended it survives crashes."
+    "A name from `congenial list`, or path/to/file.py:ClassName. With +restart, +epochs or +views appended it survives "
+    "crashes."
 )
 Algorithm = Annotated[str, typer.Argument(help=NAMED, autocompletion=complete_algorithm)]
 Quorums = Annotated[str, typer.Option(help="plane, grid, majority, singleton or auto.", rich_help_panel=ALGORITHM)]

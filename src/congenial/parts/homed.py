@@ -45,5 +45,5 @@ class Homed(QueuedLoopback):
         raise NotImplementedError
 
     def begin_above(self, floor: Floor) -> None:
-        """At the home, before anything else happens: use larger numbers than these."""
+        """Before all that: this is no beginning from nothing, and the home must use larger numbers than these."""
         raise NotImplementedError

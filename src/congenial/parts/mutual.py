@@ -13,7 +13,7 @@ def cut_between(one: int, other: int) -> Cut:
     return (one, other) if one < other else (other, one)
 
 
-def without_cuts(processes: list[int], cuts: set[Cut], dear: list[int]) -> list[int]:
+def without_cuts(processes: list[int], cuts: set[Cut], dear: tuple[int, ...]) -> list[int]:
     """As many of the processes as a simple rule can keep, sorted, with no cut between two of them.
 
     The process with the most cuts goes, then the next, until there are none. Cuts to processes outside count as well:

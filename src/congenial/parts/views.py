@@ -24,7 +24,7 @@ leader that sees less than another voter is no obstacle, as in Ng et al. 2023 (O
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Final, cast
 
 from mypy_extensions import mypyc_attr
@@ -45,7 +45,9 @@ NOBODY: Final = -1
 
 Member = tuple[int, int, int, int]  # process, birth, life, first view without a gap
 Voter = tuple[int, int]  # process, birth
-Value = tuple[tuple[Member, ...], tuple[Voter, ...]]
+Members = tuple[Member, ...]
+Voters = tuple[Voter, ...]
+Value = tuple[Members, Voters]
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,8 @@ class View(Message):
     """The members and voters from this view on; as a message, that they have been decided on."""
 
     number: int
-    members: tuple[Member, ...]  # sorted
-    voters: tuple[Voter, ...]  # the first that is heard leads
+    members: Members = field(metadata={"type": Members})  # sorted
+    voters: Voters = field(metadata={"type": Voters})  # the first that is heard leads
 
     @property
     def processes(self) -> tuple[int, ...]:
@@ -94,16 +96,6 @@ class Renew(Message):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Applicant(Part):
-    """A process that wants to join, as a voter knows it."""
-
-    def __init__(self, birth: int, life: int, silent: tuple[int, ...]) -> None:
-        self.birth = birth
-        self.life = life
-        self.silent = silent
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Views(Part):
     """Whoever has this part calls it first with every event, and then looks whether `view` has changed."""
 
@@ -124,7 +116,7 @@ class Views(Part):
         # not durable
         self.suspects: set[int] = set()
         self.reports: dict[int, tuple[int, ...]] = {}  # of others: which processes each does not hear
-        self.applicants: dict[int, Applicant] = {}
+        self.applicants: dict[int, tuple[int, int]] = {}  # processes that want to join: birth and life
         self.leavers: set[int] = set()
         self.takes_part = me < founders  # does this process want to be a member?
         self.renewing = False  # is another view needed, whatever its members?
@@ -159,7 +151,7 @@ class Views(Part):
         if process == self.me:
             return birth == self.birth
         applicant = self.applicants.get(process)
-        return process not in self.suspects and (applicant is None or applicant.birth == birth)
+        return process not in self.suspects and (applicant is None or applicant[0] == birth)
 
     def _leads(self) -> bool:
         """Is this process the first voter that it hears?"""
@@ -192,14 +184,13 @@ class Views(Part):
 
     def _ask(self, out: Out) -> None:
         """Ask to join, and set the timer to ask again. If nobody answers, others may know of a later view."""
-        silent = tuple(sorted(self.suspects))
-        self.applicants[self.me] = Applicant(self.birth, self.life, silent)
-        join = Join(self.view.number, self.birth, self.life, silent)
-        self._tell_leader(join, out)
-        if self.pause > FIRST_PAUSE:
-            for process in self.view.processes:
-                if process != self.me:
-                    out.send(process, join)
+        self.applicants[self.me] = (self.birth, self.life)
+        join = Join(self.view.number, self.birth, self.life, tuple(sorted(self.suspects)))
+        if self.pause == FIRST_PAUSE:
+            self._tell_leader(join, out)
+        else:
+            for process in sorted({*self.view.processes, *self._voting()} - {self.me}):
+                out.send(process, join)
         self._ask_later(out)
         self._review(out)
 
@@ -238,7 +229,10 @@ class Views(Part):
         if self.votes():
             self.consensus.retry(self._to_voters(out))
             self._spread(out)
-        self._insist(out)
+        if self.takes_part:
+            self._ask(out)
+        else:
+            self.leave(out)
 
     # -- suspicion and trust ----------------------------------------------------------------------------
 
@@ -290,13 +284,12 @@ class Views(Part):
                 present[member[0]] = member
         if self.me in present:  # it can only speak for those that it hears
             present = {process: present[process] for process in present if cut_between(self.me, process) not in cuts}
-        kept = without_cuts(sorted(present), cuts, [process for process, _ in self.view.voters])
+        kept = without_cuts(sorted(present), cuts, self._voting())
         members = [present[process] for process in kept]
         for process in sorted(self.applicants):
-            applicant = self.applicants[process]
             if process not in kept and not any([cut_between(process, other) in cuts for other in kept]):
                 kept.append(process)
-                members.append((process, applicant.birth, applicant.life, number))
+                members.append((process, *self.applicants[process], number))
         members.sort()
         there = {(process, birth) for process, birth, _, _ in members}
         staying = [voter for voter in self.view.voters if voter in there]
@@ -309,18 +302,15 @@ class Views(Part):
         """Has the process been restarted since it became this member?"""
         process, birth, life, _ = member
         applicant = self.applicants.get(process)
-        return applicant is not None and (applicant.birth, applicant.life) != (birth, life)
+        return applicant is not None and applicant != (birth, life)
 
     def _cuts(self) -> set[Cut]:
         cuts = {cut_between(self.me, other) for other in self.suspects}
         for process in sorted(self.reports):
             cuts |= {cut_between(process, other) for other in self.reports[process] if other != process}
-        for process in sorted(self.applicants):
-            silent = self.applicants[process].silent
-            cuts |= {cut_between(process, other) for other in silent if other != process}
         return cuts
 
-    def _voters_for(self, members: list[Member]) -> tuple[Voter, ...]:
+    def _voters_for(self, members: list[Member]) -> Voters:
         """An odd number of voters, members if possible. Those that are voters already stay, in their order."""
         there = [(process, birth) for process, birth, _, _ in members]
         processes = [process for process, _ in there]
@@ -349,14 +339,13 @@ class Views(Part):
         self.source = source
         self.decided = decided
         self.has_spread = False
-        self.reports = {}
         self.informed = set()
         self.renewing = False
         self.leavers = {process for process in self.leavers if process in view.processes}
         for process, birth, life, _ in view.members:
-            applicant = self.applicants.get(process)
-            if applicant is not None and (applicant.birth, applicant.life) == (birth, life):
+            if self.applicants.get(process) == (birth, life):
                 del self.applicants[process]
+        self.reports = {process: self.reports[process] for process in self.reports if process in self.applicants}
         self.consensus = self._new_consensus()
         out.save()
         if source == self.me or (self.votes() and self._leads()):
@@ -388,7 +377,7 @@ class Views(Part):
         """Tell the view to all that it concerns. The process that proposed it does so, and the leader; and all that
         have decided on it, if they know that the source of their knowledge may have crashed before it could."""
         self.has_spread = True
-        concerned = {*self.before, *self.view.processes, *[process for process, _ in self.view.voters]}
+        concerned = {*self.before, *self.view.processes, *self._voting()}
         for process in sorted(concerned - {self.me}):
             self.informed.add(process)
             out.send(process, self.view)
@@ -404,6 +393,8 @@ class Views(Part):
         return isinstance(msg, (View, Report, Join, Leave, Renew, ConsensusMessage))
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
+        if isinstance(msg, (Join, Leave)):
+            self.informed.discard(src)  # it may have crashed since
         if isinstance(msg, View):
             if msg.number > self.view.number:
                 self._install(msg, src, False, out)
@@ -438,13 +429,13 @@ class Views(Part):
         return number == self.view.number
 
     def _on_join(self, src: int, msg: Join, out: Out) -> None:
-        self.informed.discard(src)  # it may have crashed since
         self.is_current(src, msg.view, out)
         if src in self.suspects:
             return
         if (src, msg.birth, msg.life) in [member[:3] for member in self.view.members] and src not in self.leavers:
             return  # it will hear
-        self.applicants[src] = Applicant(msg.birth, msg.life, msg.silent)
+        self.applicants[src] = (msg.birth, msg.life)
+        self.reports[src] = msg.silent
         self.leavers.discard(src)
         self._doubt_source(src, out)
         place = self._place(src)
@@ -476,6 +467,9 @@ class Views(Part):
                 return place
         return -1
 
+    def _voting(self) -> tuple[int, ...]:
+        return tuple([process for process, _ in self.view.voters])
+
     def _tell_leader(self, msg: Message, out: Out) -> None:
         """Tell the first voter that I hear; and those before it, which may hear me."""
         for voter in self.view.voters:
@@ -497,7 +491,7 @@ class Views(Part):
         self.consensus.low = old.low
 
     def _to_voters(self, out: Out) -> Out:
-        return VotersOut(tuple([process for process, _ in self.view.voters]), self.me, out)
+        return VotersOut(self._voting(), self.me, out)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -140,7 +140,7 @@ SOUND = {name: algorithm for name, algorithm in ALGORITHMS.items() if not algori
 
 def find_algorithm(name: Any) -> type[Node]:
     """The node class that `name` stands for: a name from the catalogue or `path/to/file.py:ClassName`, each perhaps
-    with `+epochs` or `+restart` appended; or a class, which stands for itself.
+    with `+epochs`, `+restart` or `+views` appended; or a class, which stands for itself.
 
     >>> find_algorithm("maekawa").spec.title
     'Maekawa'

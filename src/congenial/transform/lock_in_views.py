@@ -89,7 +89,7 @@ class LockInViews(Node):
         self.serving = False
         self.early = []
         self.inherited = 0
-        if self.inner is not None and self.is_home():
+        if self.inner is not None:
             self.inner.begin_above(floor)
 
     def is_home(self) -> bool:

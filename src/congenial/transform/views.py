@@ -204,7 +204,7 @@ SPEC = Spec(
     problem=None,
     reference="Congenial 2026",
     fifo=True,
-    faults="crashes of a minority of the voters, with or without stable storage; partitions; false suspicions",
+    faults="crashes of a minority, with or without stable storage; partitions; false suspicions",
     options=(
         Option("voters", "5", "the most processes that vote on the next view", build_voters),
         Option("visitors", "0", "processes that join the cluster for one entry at a time", build_visitors),

@@ -198,8 +198,9 @@ class HomeGME(Homed):
         return (0, 0) if self.plan is None else self.plan.floor()
 
     def begin_above(self, floor: Floor) -> None:
-        assert self.plan is not None
-        self.plan.begin_above(floor)
+        self.over = floor[0] - 1  # the session with which it begins may be inherited
+        if self.plan is not None:
+            self.plan.begin_above(floor)
 
     # -- messages --------------------------------------------------------------------------------------
 
