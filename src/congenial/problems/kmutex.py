@@ -34,6 +34,11 @@ class KMutex(Problem):
     def admits(self, inside: int, current: int, group: int) -> bool:
         return inside < self.capacity
 
+    def may_follow(self, last_fence: int, last_group: int, fence: int, group: int) -> bool:
+        """None of those inside is out of date because another came later: they may share a fence. It grows only from
+        epoch to epoch (`congenial.problems.epochs`)."""
+        return fence >= last_fence
+
 
 def build_k(text: str, n: int) -> int:
     try:

@@ -30,6 +30,7 @@ from congenial.algorithms.group.token_gme_bounded import TokenGMEBounded
 from congenial.algorithms.group.token_gme_types import TokenGMETypes
 from congenial.algorithms.group.toyomura import Toyomura
 from congenial.algorithms.group.tqgmx import TQGmx
+from congenial.algorithms.kmutex.home_k import HomeK
 from congenial.algorithms.kmutex.kakugawa import Kakugawa
 from congenial.algorithms.kmutex.raymond_k import RaymondK
 from congenial.algorithms.kmutex.srimani_reddy import SrimaniReddy
@@ -103,6 +104,7 @@ ALGORITHMS: dict[str, type[Node]] = {
         RaymondK,
         SrimaniReddy,
         Kakugawa,
+        HomeK,
         # group mutual exclusion
         RA1,
         RA2,
