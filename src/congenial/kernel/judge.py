@@ -153,9 +153,11 @@ class Judge:
         return [process for process, held in enumerate(self.holds) if held >= 0 and self.eras[process] == self.era]
 
     def keeps_out(self) -> bool:
-        """Nothing happens while holders stay: should one of those that wait have entered?"""
+        """Nothing happens while holders stay: should one of those that wait have entered? A process that has been
+        superseded may keep its place until it leaves."""
         wanted = [wants for wants in self.wants if wants is not None]
-        return len(wanted) > 0 and is_kept_out(self.problem, [self.holds[p] for p in self.holders()], wanted)
+        held = [group for group in self.holds if group >= 0]
+        return len(wanted) > 0 and is_kept_out(self.problem, held, wanted)
 
 
 # -- the rules ---------------------------------------------------------------------------------------------

@@ -171,8 +171,15 @@ class LockInViews(Node):
             self.wants = ()
             self.entered = self.view
             self.group = group
-            self.fence = self.view << EPOCH_BITS | fence if fence else self.inherited
+            self.fence = self._fence_from(fence)
             self.enter(out, self.fence, group)
+
+    def _fence_from(self, fence: int) -> int:
+        """The inner node's fence after the number of the view, or that of the stay with which this view began. An
+        algorithm that gives no fences has the number of the view alone."""
+        if fence or not type(self).algorithm.spec.fences:
+            return self.view << EPOCH_BITS | fence
+        return self.inherited
 
     def fences_low(self) -> bool:
         """Is another view needed soon?"""

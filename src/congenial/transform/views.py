@@ -223,7 +223,7 @@ def in_views(algorithm: type[Node]) -> type[Node]:
         name=f"{inner.name}+{SPEC.name}",
         title=f"{inner.title}, {SPEC.title}",
         problem=InEpochs(inner.problem or MUTEX),
-        fences=True,
+        fences=inner.fences,
         size=inner.size,
         concurrency=inner.concurrency,
         concurrent_entry=inner.concurrent_entry,

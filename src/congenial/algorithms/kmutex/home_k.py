@@ -34,12 +34,12 @@ from typing import ClassVar, Final
 from mypy_extensions import mypyc_attr
 
 from congenial.kernel.message import Message, Messages
-from congenial.kernel.node import INSIDE, WAITING
+from congenial.kernel.node import IDLE, INSIDE, WAITING
 from congenial.kernel.out import Out
 from congenial.kernel.part import Part
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Spec
-from congenial.parts.loopback import QueuedLoopback
+from congenial.parts.homed import Floor, Homed
 from congenial.problems.kmutex import K_OPTION, KMUTEX
 
 HOME: Final = 0
@@ -152,12 +152,11 @@ class Permits(Part):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class HomeK(QueuedLoopback):
+class HomeK(Homed):
     """Process 0 is the home."""
 
     spec: ClassVar[Spec] = SPEC
     messages: ClassVar[Messages] = (Ask, Grant, Return, Recall, Busy)
-    heritable: ClassVar[bool] = True
 
     def __init__(self, me: int, n: int, k: int) -> None:
         super().__init__(me, n)
@@ -186,6 +185,13 @@ class HomeK(QueuedLoopback):
     def could_enter(self) -> bool:
         return self.serial > 0 or (self.permits is not None and self.permits.free > 0)
 
+    def _give_back(self, out: Out) -> None:
+        self._tell(HOME, Return(self.serial), out)
+        self.serial = 0
+        self.keep = False
+
+    # -- in a cluster that changes ---------------------------------------------------------------------
+
     def inherit(self, process: int, group: int) -> None:
         assert self.permits is not None
         self.permits.inherit(process)
@@ -194,10 +200,20 @@ class HomeK(QueuedLoopback):
         self.phase = INSIDE
         self.serial = self.latest = inherited_serial(self.me)
 
-    def _give_back(self, out: Out) -> None:
-        self._tell(HOME, Return(self.serial), out)
-        self.serial = 0
-        self.keep = False
+    def relax(self, out: Out) -> None:
+        if self.phase == IDLE and self.serial:
+            self._give_back(out)
+            self._hear_myself(out)
+
+    def is_at_rest(self) -> bool:
+        return self.phase == IDLE and self.serial == 0 and (self.permits is None or not self.permits.holders)
+
+    def floor(self) -> Floor:
+        return (0, 0) if self.permits is None else (0, self.permits.serial)
+
+    def begin_above(self, floor: Floor) -> None:
+        assert self.permits is not None
+        self.permits.serial = max(self.permits.serial, floor[1])
 
     # -- messages --------------------------------------------------------------------------------------
 
