@@ -18,7 +18,7 @@ from congenial.systems.catalogue import ALGORITHMS
 from congenial.systems.streams import stream
 from congenial.systems.system import System
 
-K_ALGORITHMS = ["raymond-k", "srimani-reddy", "kakugawa"]
+K_ALGORITHMS = ["raymond-k", "srimani-reddy", "kakugawa", "home-k"]
 LOADS: dict[str, dict[str, Any]] = {
     "light": {"think": 500, "hold": 1, "requests": 8},
     "heavy": {"think": 0, "hold": 5, "requests": 8},
