@@ -10,6 +10,7 @@ from typing import Any
 
 from aged_scenarios import AGED
 from directed_scenarios import DIRECTED
+from home_scenarios import HOMES
 from recovery_scenarios import RECOVERY
 from steps import ROUNDS, deliver_all, deliver_among, reunite, size_of, suspect, visit
 
@@ -186,5 +187,6 @@ SCENARIOS: dict[str, Callable[[type[Node]], str]] = {
     "promise forgotten": forgets_its_promise,
     **AGED,
     **DIRECTED,
+    **HOMES,
     **RECOVERY,
 }

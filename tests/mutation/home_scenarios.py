@@ -1,0 +1,128 @@
+"""Scenarios of HomeK: what its home grants, keeps and recalls, and how it begins while processes are inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from congenial.kernel.node import IDLE, INSIDE, WAITING, Node
+from congenial.kernel.out import Outbox
+from congenial.systems.system import System
+
+N = 9
+
+
+class Hand:
+    """Nodes whose messages are delivered at once, in the order in which they were sent; `told` lists their kinds."""
+
+    def __init__(self, algorithm: type[Node], k: int) -> None:
+        self.nodes: list[Any] = System(algorithm, N, {"k": str(k)}).nodes()
+        self.told: list[str] = []
+
+    def do(self, process: int, what: str, *arguments: Any) -> None:
+        under_way = self._step(process, what, *arguments)
+        while under_way:
+            src, dst, message = under_way.pop(0)
+            self.told.append(f"{type(message).__name__} {src}-{dst}")
+            under_way.extend(self._step(dst, "receive", src, message))
+
+    def _step(self, process: int, what: str, *arguments: Any) -> list[tuple[int, int, Any]]:
+        out = Outbox()
+        getattr(self.nodes[process], what)(*arguments, out)
+        return [(process, dst, message) for dst, message in out.sent]
+
+    def ask(self, *processes: int) -> None:
+        for process in processes:
+            self.do(process, "request", (0,))
+
+    def leave(self, *processes: int) -> None:
+        for process in processes:
+            self.do(process, "release")
+
+    def phases(self, phase: int) -> list[int]:
+        return [node.me for node in self.nodes if node.phase == phase]
+
+    def heard(self) -> list[str]:
+        told = self.told
+        self.told = []
+        return told
+
+
+def keeps_and_recalls(algorithm: type[Node]) -> str:
+    """The oldest kept permits are recalled, as few as needed, and those that wait are served in their order."""
+    hand = Hand(algorithm, 4)
+    hand.ask(1, 2, 3, 4)  # 4 may not keep the last one
+    hand.leave(3)
+    hand.heard()
+    hand.ask(5)
+    expected = ["Ask 5-0", "Recall 0-1", "Busy 1-0", "Recall 0-2", "Recall 0-3", "Busy 2-0", "Return 3-0", "Grant 0-5"]
+    if hand.heard() != expected:
+        return "more is recalled than needed, or less, or in another order"
+    hand.ask(6, 7, 0, 3)
+    hand.leave(4, 5, 1)
+    if hand.phases(WAITING) != [3] or hand.phases(INSIDE) != [0, 2, 6, 7]:
+        return "those that wait are not served in their order"
+    hand.leave(2, 6, 7, 0, 3)
+    hand.heard()
+    hand.ask(0)
+    hand.leave(0)
+    return "something is not given back" if hand.heard() or hand.nodes[0].permits.holders else ""
+
+
+def keeps_the_last_one(algorithm: type[Node]) -> str:
+    """A process that was the last to have it may keep the only permit."""
+    hand = Hand(algorithm, 1)
+    for process in (3, 4, 4, 4):
+        hand.ask(process)
+        hand.leave(process)
+    visit = ["Ask {0}-0", "Grant 0-{0}", "Return {0}-0"]
+    return "" if hand.heard() == [text.format(p) for p in (3, 4, 4) for text in visit][:-1] else "wrongly kept"
+
+
+def handed_over(algorithm: type[Node]) -> str:
+    """A home begins with processes that are inside, is left at rest, and another one begins above its numbers."""
+    hand = Hand(algorithm, 3)
+    for process in (0, 8):
+        hand.nodes[0].inherit(process, 0)
+        hand.nodes[process].resume(0)
+    hand.ask(1, 2)
+    if hand.phases(INSIDE) != [0, 1, 8] or hand.phases(WAITING) != [2]:
+        return "others do not get what those that are inside have left"
+    hand.do(8, "relax")
+    hand.leave(8, 0)
+    if hand.phases(INSIDE) != [1, 2] or any([hand.nodes[process].is_at_rest() for process in (0, 1, 2)]):
+        return "a permit is lost, or somebody is at rest too soon"
+    hand.leave(1, 2)
+    hand.ask(5)
+    hand.leave(5)
+    if hand.nodes[5].is_at_rest() or hand.nodes[0].is_at_rest() or not hand.nodes[3].is_at_rest():
+        return "a process that keeps a permit is not at rest"
+    hand.heard()
+    for process in range(N):
+        hand.do(process, "relax")
+    if hand.heard() != ["Return 5-0"] or not all([node.is_at_rest() for node in hand.nodes]):
+        return "what is kept is not given back"
+    floors = [node.floor() for node in hand.nodes]
+    if floors != [(0, N + 3), *[(0, 0)] * (N - 1)]:
+        return f"the numbers that were used are told as {floors}"
+    after = Hand(algorithm, 3)
+    after.nodes[0].begin_above(floors[0])
+    after.nodes[0].begin_above((N + 50, 0))
+    after.ask(0, 1)
+    if after.nodes[0].floor() != (0, N + 5):
+        return "a new home uses old numbers"
+    after.do(1, "relax")
+    after.do(0, "relax")
+    if after.phases(INSIDE) != [0, 1] or after.nodes[1].serial != N + 5:
+        return "a process that is inside gives its permit back"
+    after.leave(0)
+    if not after.nodes[0].phase == IDLE or after.nodes[0].is_at_rest():
+        return "a home that has lent a permit is at rest"
+    return ""
+
+
+HOMES: dict[str, Callable[[type[Node]], str]] = {
+    "kept and recalled": keeps_and_recalls,
+    "the last permit": keeps_the_last_one,
+    "handed over": handed_over,
+}
