@@ -69,6 +69,26 @@ def keeps_and_recalls(algorithm: type[Node]) -> str:
     return "something is not given back" if hand.heard() or hand.nodes[0].permits.holders else ""
 
 
+def recalls_no_more(algorithm: type[Node]) -> str:
+    """When nobody waits any more, those that were found busy are no reason to recall others."""
+    hand = Hand(algorithm, 8)
+    hand.ask(1, 2, 3, 4, 5, 6, 7, 8)
+    hand.leave(3)
+    hand.ask(0)
+    recalled = [text for text in hand.heard() if text.startswith("Recall")]
+    return "" if recalled == [f"Recall 0-{process}" for process in range(1, 6)] else f"recalled: {recalled}"
+
+
+def recalled_late(algorithm: type[Node]) -> str:
+    """The recall of an earlier permit says nothing about the one in use."""
+    recall: Any = {kind.__name__: kind for kind in algorithm.messages}["Recall"]
+    hand = Hand(algorithm, 4)
+    hand.ask(1)
+    hand.do(1, "receive", 0, recall(1))
+    hand.leave(1)
+    return "" if hand.heard() == ["Ask 1-0", "Grant 0-1"] else "a late recall is heeded"
+
+
 def keeps_the_last_one(algorithm: type[Node]) -> str:
     """A process that was the last to have it may keep the only permit."""
     hand = Hand(algorithm, 1)
@@ -88,6 +108,8 @@ def handed_over(algorithm: type[Node]) -> str:
     hand.ask(1, 2)
     if hand.phases(INSIDE) != [0, 1, 8] or hand.phases(WAITING) != [2]:
         return "others do not get what those that are inside have left"
+    if hand.nodes[2].is_at_rest():
+        return "a process that waits is at rest"
     hand.do(8, "relax")
     hand.leave(8, 0)
     if hand.phases(INSIDE) != [1, 2] or any([hand.nodes[process].is_at_rest() for process in (0, 1, 2)]):
@@ -116,13 +138,15 @@ def handed_over(algorithm: type[Node]) -> str:
     if after.phases(INSIDE) != [0, 1] or after.nodes[1].serial != N + 5:
         return "a process that is inside gives its permit back"
     after.leave(0)
-    if not after.nodes[0].phase == IDLE or after.nodes[0].is_at_rest():
+    if after.nodes[0].phase != IDLE or after.nodes[0].is_at_rest():
         return "a home that has lent a permit is at rest"
     return ""
 
 
 HOMES: dict[str, Callable[[type[Node]], str]] = {
     "kept and recalled": keeps_and_recalls,
+    "recalled in vain": recalls_no_more,
+    "recalled late": recalled_late,
     "the last permit": keeps_the_last_one,
     "handed over": handed_over,
 }

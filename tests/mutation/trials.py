@@ -264,7 +264,13 @@ LARGER: dict[str, tuple[Trial, ...]] = {  # where what is to be found needs many
         fuzz(nodes=6, requests=2, options=MAJORITY_OF_3, runs=3000),
         fuzz(nodes=6, requests=3, runs=400),
     ),
-    "home-k": (scenario("kept and recalled"), scenario("the last permit"), scenario("handed over")),
+    "home-k": (
+        scenario("kept and recalled"),
+        scenario("recalled in vain"),
+        scenario("recalled late"),
+        scenario("the last permit"),
+        scenario("handed over"),
+    ),
     "surrogate-concurrent": (scenario("held back"), scenario("crowds")),
     "surrogate-b": (fuzz(nodes=7, requests=3, groups=3, runs=60),),
     "raynal-primes": (  # it asks again and again: few runs
