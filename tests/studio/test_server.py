@@ -103,6 +103,14 @@ def test_other_sites_get_nothing_even_with_the_secret(app: Guard, headers: dict[
         assert "access-control-allow-origin" not in answer.headers
 
 
+def test_a_studio_for_others_answers_to_addresses_but_not_to_names() -> None:
+    app = Guard(Studio().app(), SECRET, "0.0.0.0")
+    assert ask(app, f"/{SECRET}/", host="192.0.2.7:8000").status == 200
+    assert ask(app, f"/{SECRET}/", host="[2001:db8::7]:8000").status == 200
+    assert ask(app, f"/{SECRET}/", host="evil.example:8000").status == 403
+    assert ask(app, f"/{SECRET}/", host="192.0.2.7:8000", origin="http://192.0.2.8:8000").status == 403
+
+
 def test_a_run_and_its_states(app: Guard) -> None:
     own = {"origin": "http://127.0.0.1:8000", "sec_fetch_site": "same-origin"}
     answer = ask(app, f"/{SECRET}/api/runs", SIMPLE, **own)

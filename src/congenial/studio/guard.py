@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
+from ipaddress import ip_address
 from typing import Any
 
 Scope = MutableMapping[str, Any]
@@ -30,6 +31,7 @@ HEADERS = (
     (b"cache-control", b"no-store"),
 )
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+EVERYWHERE = ("0.0.0.0", "::")  # all addresses of this machine
 LOST = "There is nothing here. Open the address that `congenial studio` has printed.\n"
 FOREIGN = "The studio answers only to its own pages.\n"
 
@@ -45,6 +47,7 @@ class Guard:
         self.app = app
         self.secret = secret
         self.names = {*LOOPBACK, host}
+        self.everywhere = host in EVERYWHERE
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -64,7 +67,8 @@ class Guard:
 
     def _is_own(self, headers: dict[str, str]) -> bool:
         host = headers.get("host", "")
-        if _hostname(host) not in self.names:
+        name = _hostname(host)
+        if name not in self.names and not (self.everywhere and _is_address(name)):
             return False
         if headers.get("origin", f"http://{host}") != f"http://{host}":
             return False
@@ -76,6 +80,15 @@ def _hostname(host: str) -> str:
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.partition(":")[0]
+
+
+def _is_address(name: str) -> bool:
+    """Is this an address, which nobody can make another name for?"""
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _with_headers(send: Send) -> Send:
