@@ -100,6 +100,14 @@ def test_all_runs_with_faults_that_it_survives(algorithm: str, system: dict[str,
     assert result.complete
 
 
+@pytest.mark.deep
+def test_all_runs_of_three_processes_with_a_crash_and_recovery() -> None:
+    result = check(MS, nodes=3, requests=1, crashes=1, reduce=False)
+    assert result.ok, result.verdict()
+    assert result.complete
+    assert result.states == 169_356
+
+
 @pytest.mark.parametrize("timers", ["free", "quiet", "patient"])
 def test_nishio_li_manning_never_lets_two_in(timers: str) -> None:
     """Ages grow with every wrong time-out, so the states are endless: explore the first ones."""

@@ -196,6 +196,29 @@ def test_messages_have_about_b_integers_on_average(n: int) -> None:
         assert result.integers_per_entry < (3 + quorum_size(n)) * result.messages_per_entry
 
 
+@pytest.mark.deep
+@pytest.mark.parametrize("quorums", ["plane", "grid", "majority", "singleton"])
+def test_theorem_12_the_overhead_grows_no_faster_than_b_whatever_the_quorums(quorums: str) -> None:
+    """ "The message overhead of Surrogate is O(b) amortized over all messages." """
+    options = {"quorums": quorums}
+    for think in (0, 100):
+        overheads = []
+        for n in (7, 31):
+            result = simulate("surrogate", nodes=n, groups=3, requests=10, think=think, hold=1, options=options)
+            b = System(Surrogate, n, options).sizes["b"]
+            overheads.append(result.integers_per_entry / result.messages_per_entry / b)
+        assert overheads[1] < overheads[0] < 2
+
+
+def test_theorem_12_a_single_locked_may_carry_more_than_b() -> None:
+    """ "The worst-case overhead of LOCKED messages is O(n)": so it needs the amortisation."""
+    n = 31
+    events = traced("surrogate", nodes=n, groups=1, requests=10, think=0, hold=1)
+    lists: list[Any] = [event.fields["over"] for event in sent(events, "Locked") if event.fields]
+    most = max([len(over) for over in lists])
+    assert System(Surrogate, n).sizes["b"] < most <= n
+
+
 # -- theorem 13: hops --------------------------------------------------------------------------------------
 
 

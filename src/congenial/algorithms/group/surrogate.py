@@ -12,6 +12,9 @@ every request would become known to all n processes, not just to the O(q) member
 messages by O(b) integers, amortised. Channels must be FIFO for lists to be sent piece by piece. A CANCEL from the
 process that a member is locked for frees it, "like a RELEASED message carrying a weight of 1".
 
+Not here: up to k sessions at the same time. The paper names the problem ("when the CD jukebox has more than [one]
+player", section IX) and leaves it as future work, without an algorithm.
+
 Cost: at most REQUEST, LOCKED, INQUIRE, RELINQUISH, a second LOCKED, CANCEL and RELEASED for every member, and one
 INVITE.
 """
