@@ -7,8 +7,14 @@ from typing import Any
 import pytest
 
 from congenial.checker.check import check
+from congenial.checker.check_run import CheckRun
 from congenial.checker.fuzz import fuzz
+from congenial.checker.rules import Rules
+from congenial.kernel.trace import Trace
+from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
+from congenial.systems.catalogue import ALGORITHMS
+from congenial.systems.system import System
 
 MS, NLM = "mishra-srimani", "nishio-li-manning"
 SHORT = {"patience": "200n", "reply": "200"}  # generous beside a mean delay of 10
@@ -106,6 +112,33 @@ def test_all_runs_of_three_processes_with_a_crash_and_recovery() -> None:
     assert result.ok, result.verdict()
     assert result.complete
     assert result.states == 169_356
+
+
+@pytest.mark.parametrize("victim", [0, 1, 2])
+@pytest.mark.parametrize("askers", [[0], [1], [0, 1], [1, 2]], ids=str)
+def test_nishio_li_manning_all_runs_of_three_processes_with_a_crash(askers: list[int], victim: int) -> None:
+    """One of three crashes and recovers; all runs are seen if not two processes wait while another one is down. Where
+    they do, the states are endless (see below). A bound on ages, or on how often time-outs run out, would end them."""
+    endless = len(askers) == 2 and victim not in askers and askers != [0, 1]
+    rules = Rules(1, [[(0,)]] * 3, crashes=1, patient=True, victim=victim, askers=askers)
+    result = CheckRun(System(ALGORITHMS[NLM], 3), rules, False, False, 5_000, None).result(False)
+    assert result.ok, result.verdict()
+    assert result.complete is not endless
+
+
+def test_nishio_li_manning_two_that_wait_outbid_each_other_while_the_holder_is_down() -> None:
+    """Each agrees to the other's age, and proposes a higher one if its own time is up first, until the third is back.
+    In a check time-outs run out in any order; here `patience` is shorter than `reply`."""
+    ages = []
+    impatient = {"patience": "100", "reply": "300"}
+    for back in (10_000, 40_000):
+        trace = Trace()
+        engine = Scenario(NLM, nodes=3, requests=1, crash=(f"0@0-{back}",), options=impatient).engine(1, trace)
+        engine.run()
+        assert not engine.judge.waiters()
+        proposed = [event.fields["age"] for event in trace.events if event.message == "TokenMissing" and event.fields]
+        ages.append(max([age for age in proposed if isinstance(age, int)]))
+    assert ages[1] > 2 * ages[0] > 10
 
 
 @pytest.mark.parametrize("timers", ["free", "quiet", "patient"])

@@ -51,6 +51,18 @@ def test_the_first_runs_of_three_processes(name: str, faults: dict[str, Any]) ->
     assert result.ok, result.verdict()
 
 
+@pytest.mark.deep
+@pytest.mark.parametrize(("name", "states"), [("wme-1", 724_050), ("wme-2", 439_146)])
+def test_a_false_suspicion_among_three_processes(name: str, states: int) -> None:
+    """Process 1 asks, and the first owner, process 0, is suspected though it is alive. Where process 0 asks itself and
+    another one is suspected there are more than 3,000,000 states: that takes more memory than we give a test."""
+    rules = Rules(1, [[(0,)]] * 3, suspicions=1, victim=0, askers=[1])
+    result = CheckRun(System(ALGORITHMS[name], 3), rules, False, False, 2_000_000, None).result(False)
+    assert result.ok, result.verdict()
+    assert result.complete
+    assert result.states == states
+
+
 class Pruned1(WME1):
     interval: ClassVar[int] = 4
 
