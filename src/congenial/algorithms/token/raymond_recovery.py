@@ -143,7 +143,7 @@ class RaymondRecovery(RaymondTree):
     def _knows_without(self, neighbour: int) -> bool:
         """Have I been told where the token is, without this neighbour?"""
         others = [other for other in self.neighbours if other != neighbour]
-        return self.holder in (self.me, *others) or all([other in self.advice for other in others])
+        return self.holder == self.me or self.holder in others or all([other in self.advice for other in others])
 
     # -- while recovering, nothing is passed on ----------------------------------------------------------
 
