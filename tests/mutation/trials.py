@@ -203,6 +203,7 @@ FAULTS: dict[str, tuple[Trial, ...]] = {
         scenario("promise forgotten"),
     ),
     "nishio-propagation": (
+        check(nodes=1, requests=2, crashes=1),
         check(nodes=2, requests=1, timers="quiet"),
         check(nodes=2, requests=1, crashes=1),
         check(nodes=2, requests=1, crashes=1, losses=1),
@@ -212,6 +213,7 @@ FAULTS: dict[str, tuple[Trial, ...]] = {
         fuzz(nodes=4, requests=3, crashes=1, timers="quiet", runs=400),
     ),
     "raymond-recovery": (
+        check(nodes=1, requests=2, crashes=1),
         check(nodes=2, requests=1, crashes=3, limit=40_000),
         check(nodes=3, requests=1, crashes=1),
         check(nodes=3, requests=2, crashes=1, limit=60_000),
