@@ -200,6 +200,7 @@ TABLE: dict[str, tuple[Call, dict[str, Any], dict[str, list[Any]]]] = {
             "metrics": [None, 2, "fairness", ["x"], [None], ["fairness", "fairness"]],
             "precision": [*AMOUNT, 0], "least": COUNT, "most": COUNT, "many": COUNT_FROM_0,
             "if_many": [None, 2, "x", {"x": 1}, {"nodes": 2}, {"fifo": "x"}], "seed": SEED, "name": [None, 2, []],
+            "within": [None, 2, "x", [], {"x": 1}, {"fairness": 0}, {"fairness": "x"}, {"fairness near x": 1}],
         },
     ),
     "conformance": (

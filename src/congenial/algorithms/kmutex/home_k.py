@@ -212,8 +212,8 @@ class HomeK(Homed):
         return (0, 0) if self.permits is None else (0, self.permits.serial)
 
     def begin_above(self, floor: Floor) -> None:
-        assert self.permits is not None
-        self.permits.serial = max(self.permits.serial, floor[1])
+        if self.permits is not None:
+            self.permits.serial = max(self.permits.serial, floor[1])
 
     # -- messages --------------------------------------------------------------------------------------
 
