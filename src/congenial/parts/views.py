@@ -97,7 +97,7 @@ class Renew(Message):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Views(Part):
-    """Whoever has this part calls it first with every event, and then looks whether `view` has changed."""
+    """The node calls this part first with every event, and then looks whether `view` has changed."""
 
     messages: ClassVar[Messages] = (View, Report, Join, Leave, Renew)
     made_of: ClassVar[tuple[type, ...]] = (Consensus,)

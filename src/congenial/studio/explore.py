@@ -1,6 +1,6 @@
 """Exploring by hand, as the model checker sees it: a state is a path of steps, and in each some steps are possible.
 
-Nothing is kept between two calls. Whoever explores holds the path, and can go back or branch by cutting it: the real
+Nothing is kept between two calls. The page holds the path, and can go back or branch by cutting it: the real
 nodes take its steps again, which for a path of hundreds takes milliseconds.
 """
 
