@@ -119,7 +119,8 @@ def test_a_second_process_of_a_name_is_refused_and_the_first_is_not_harmed(
             async with started("a", members[0].config, algorithm=algorithm) as second:
                 with pytest.raises(ClusterDegraded, match="another process has the name 'a'"):
                     await second.ready(1.5)
-                assert membership(second).dialer.witness is not None  # it asks only one of them again
+                dialer = membership(second).dialer
+                await until(lambda: dialer.witness is not None)  # it asks only one of them again
             assert held.held
             assert [link(member, "a").connections for member in members[1:]] == [1, 1]
             held.release()
