@@ -13,6 +13,7 @@ from congenial.checker.fuzz import fuzz
 from congenial.kernel.errors import SafetyViolation
 from congenial.kernel.judge import Judge
 from congenial.kernel.node import INSIDE, WAITING
+from congenial.kernel.problem import Problem
 from congenial.problems.epochs import EPOCH_BITS, InEpochs
 from congenial.problems.kmutex import KMutex
 from congenial.systems.catalogue import find_algorithm
@@ -121,14 +122,17 @@ def test_semaphores_in_epochs_are_safe_after_a_crash() -> None:
 # -- every run, and many -----------------------------------------------------------------------------------
 
 
-class Strict(KMutex):
-    """Whoever is inside counts, in whatever view it has entered."""
+class Strict(Problem):
+    """All that are inside count, in whatever view they have entered."""
 
     def __init__(self) -> None:
-        super().__init__(2)
+        super().__init__("kmutex", groups=False, concurrent_entry=True, capacity=2)
 
-    def sized(self, sizes: Any) -> KMutex:
+    def sized(self, sizes: Any) -> Problem:
         return self
+
+    def admits(self, inside: int, current: int, group: int) -> bool:
+        return inside < 2
 
     def may_follow(self, last_fence: int, last_group: int, fence: int, group: int) -> bool:
         return True
