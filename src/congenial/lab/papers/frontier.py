@@ -37,14 +37,7 @@ MOST = "4 + log2(n)"  # messages per entry
 TIMES = 1.15  # the rival's waiting time
 
 VARIANTS = {
-    "tokens": (
-        "tqgmx",
-        "token-gme-types",
-        "token-gme-bounded",
-        "drs-gme-faults",
-        "drs-gme-extended",
-        "drs-gme-extended-faults",
-    ),
+    "tokens": ("tqgmx", "token-gme-types", "token-gme-bounded", "drs-gme-faults", "drs-gme-extended"),
     "surrogate quorums": ("surrogate-a", "surrogate-b", "surrogate-types", "surrogate-information"),
 }
 """What the comparison leaves out."""
