@@ -16,12 +16,12 @@ from congenial.kernel.node import IDLE, INSIDE, WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.trace import Trace
 from congenial.parts.consensus import Prepare
-from congenial.problems.epochs import EPOCH_BITS
+from congenial.problems.epochs import EPOCH_BITS, LAST_FENCE
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
 from congenial.systems.catalogue import find_algorithm
 from congenial.systems.system import System
-from congenial.transform.epochs import LAST_FENCE, REJOIN, Change, Epochs, Join, Ready, Recall
+from congenial.transform.epochs import REJOIN, Change, Epochs, Join, Ready, Recall
 from congenial.transform.instances import Inside
 
 GRANT = 1 << EPOCH_BITS

@@ -16,12 +16,11 @@ from congenial.kernel.node import IDLE, INSIDE, WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.trace import Trace
 from congenial.parts.views import REJOIN, View
-from congenial.problems.epochs import EPOCH_BITS
+from congenial.problems.epochs import EPOCH_BITS, LAST_FENCE
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
 from congenial.systems.catalogue import find_algorithm
 from congenial.systems.system import System
-from congenial.transform.lock_in_views import LAST_FENCE
 from congenial.transform.views import FORGET
 
 IN_VIEWS = "home-gme+views"

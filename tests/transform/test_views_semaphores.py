@@ -119,6 +119,15 @@ def test_semaphores_in_epochs_are_safe_after_a_crash() -> None:
     assert result.ok, result.verdict()
 
 
+def test_a_process_that_keeps_a_permit_says_that_it_could_enter() -> None:
+    cluster = Cluster("home-k+views", 3)
+    cluster.do(1, "request", (0,))
+    cluster.settle()
+    cluster.do(1, "release")
+    assert cluster.nodes[1].could_enter() == cluster.nodes[1].lock.inner.could_enter()
+    assert cluster.nodes[1].could_enter()
+
+
 # -- every run, and many -----------------------------------------------------------------------------------
 
 

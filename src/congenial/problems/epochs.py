@@ -13,6 +13,7 @@ from typing import Final
 from congenial.kernel.problem import Problem
 
 EPOCH_BITS: Final = 20  # the lower bits of a fence, which count within an epoch
+LAST_FENCE: Final = (1 << EPOCH_BITS) - 1  # within an epoch; from the middle on, the next epoch is called for
 
 
 class InEpochs(Problem):

@@ -34,7 +34,7 @@ from congenial.kernel.node import INSIDE, WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Spec
 from congenial.parts.consensus import Consensus, ConsensusMessage, Decide
-from congenial.problems.epochs import EPOCH_BITS, InEpochs
+from congenial.problems.epochs import EPOCH_BITS, LAST_FENCE, InEpochs
 from congenial.problems.mutex import MUTEX
 from congenial.transform.instances import OWN_TIMERS, Inside, Instances, Setting, transformed
 
@@ -43,7 +43,6 @@ CALM: Final = 1
 FIRST_PAUSE: Final = 1.0  # before a process asks to join again
 LONGEST_PAUSE: Final = 64.0
 NEVER: Final = 1 << 62
-LAST_FENCE: Final = (1 << EPOCH_BITS) - 1  # within an epoch; from the middle on, the next epoch is called for
 
 Members = tuple[int, ...]
 

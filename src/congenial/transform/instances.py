@@ -194,8 +194,19 @@ class InstanceOut(Out):
 def transformed(algorithm: type[Node], wrapper: type[Instances], spec: Spec, problem: Problem) -> type[Node]:
     """The class of nodes that run instances of `algorithm`. `spec` holds the claims of the wrapper. The name, the title
     and the options are made from both."""
-    inner = algorithm.spec
-    combined = replace(
+    namespace = {
+        "algorithm": algorithm,
+        "spec": combined(algorithm.spec, spec, problem),
+        "made_of": (algorithm, *wrapper.made_of),
+        "__doc__": f"{algorithm.__name__}, {spec.title}.",
+        "__module__": __name__,
+    }
+    return type(f"{algorithm.__name__}{wrapper.__name__}", (wrapper,), namespace)
+
+
+def combined(inner: Spec, spec: Spec, problem: Problem) -> Spec:
+    """The claims of an algorithm and of what is made of it, in one."""
+    return replace(
         spec,
         name=f"{inner.name}+{spec.name}",
         title=f"{inner.title}, {spec.title}",
@@ -205,13 +216,5 @@ def transformed(algorithm: type[Node], wrapper: type[Instances], spec: Spec, pro
         size=inner.size,
         concurrency=inner.concurrency,
         concurrent_entry=inner.concurrent_entry,
-        options=tuple([replace(option, build=SettingBuilder(option)) for option in inner.options]),
+        options=(*[replace(option, build=SettingBuilder(option)) for option in inner.options], *spec.options),
     )
-    namespace = {
-        "algorithm": algorithm,
-        "spec": combined,
-        "made_of": (algorithm, *wrapper.made_of),
-        "__doc__": f"{algorithm.__name__}, {spec.title}.",
-        "__module__": __name__,
-    }
-    return type(f"{algorithm.__name__}{wrapper.__name__}", (wrapper,), namespace)

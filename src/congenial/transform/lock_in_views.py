@@ -20,10 +20,9 @@ from congenial.kernel.node import IDLE, INSIDE, WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import NO_GROUP, Groups
 from congenial.parts.homed import Floor, Homed
-from congenial.problems.epochs import EPOCH_BITS
+from congenial.problems.epochs import EPOCH_BITS, LAST_FENCE
 from congenial.transform.instances import settled
 
-LAST_FENCE: Final = (1 << EPOCH_BITS) - 1  # within a view; from the middle on, the next view is asked for
 NO_FLOOR: Final = (0, 0)
 
 

@@ -12,7 +12,7 @@ learn of that late; but a fence begins with the number of the view, and a resour
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Final, cast
 
 from mypy_extensions import mypyc_attr
@@ -27,7 +27,7 @@ from congenial.parts.homed import Homed
 from congenial.parts.views import VIEW_TIMERS, Views
 from congenial.problems.epochs import InEpochs
 from congenial.problems.mutex import MUTEX
-from congenial.transform.instances import Setting, SettingBuilder
+from congenial.transform.instances import Setting, combined
 from congenial.transform.lock_in_views import Inherited, InView, LockInViews
 from congenial.transform.wrapper import Wrapper
 
@@ -42,6 +42,9 @@ class Told(Message):
     view: int
     group: int
     fence: int
+
+
+LockMessage = Told | InView | Inherited
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -64,7 +67,7 @@ class InViews(Wrapper):
         self.visits = me >= n - visitors
         self.forgets = forget
         self.told: set[int] = set()  # at the home: members that have told
-        self.later: list[tuple[int, int, Message]] = []  # of later views: view, sender, message
+        self.later: list[tuple[int, LockMessage]] = []  # of later views: sender, message
         self.lock.begin(0, self.views.view.processes, 0, not self.visits)
         self.lock.serving = True  # nobody is inside
 
@@ -119,8 +122,8 @@ class InViews(Wrapper):
                 out.send(view.processes[home], told)
         later = self.later
         self.later = []
-        for number, src, msg in later:
-            self._on_lock_message(src, number, msg, out)
+        for src, msg in later:
+            self._on_lock_message(src, msg, out)
 
     def _on_told(self, src: int, msg: Told, out: Out) -> None:
         if not self.lock.is_home():
@@ -135,17 +138,17 @@ class InViews(Wrapper):
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
         if isinstance(msg, (Told, InView, Inherited)):
-            self._on_lock_message(src, msg.view, msg, out)
+            self._on_lock_message(src, msg, out)
         elif self.views.receives(msg):
             self.views.receive(src, msg, out)
             self._follow(out)
         else:
             raise self.unexpected(src, msg)
 
-    def _on_lock_message(self, src: int, view: int, msg: Message, out: Out) -> None:
-        if view > self.views.view.number:
-            self.later.append((view, src, msg))
-        elif self.views.is_current(src, view, out) and self.views.since() >= 0:
+    def _on_lock_message(self, src: int, msg: LockMessage, out: Out) -> None:
+        if msg.view > self.views.view.number:
+            self.later.append((src, msg))
+        elif self.views.is_current(src, msg.view, out) and self.views.since() >= 0:
             if isinstance(msg, Told):
                 self._on_told(src, msg, out)
             else:
@@ -215,24 +218,12 @@ SPEC = Spec(
 
 def in_views(algorithm: type[Node]) -> type[Node]:
     """The class of nodes that run an algorithm in views."""
-    inner = algorithm.spec
     if not issubclass(algorithm, Homed):
-        raise ConfigError(f"{inner.name} cannot run in views: it has no home")
-    combined = replace(
-        SPEC,
-        name=f"{inner.name}+{SPEC.name}",
-        title=f"{inner.title}, {SPEC.title}",
-        problem=InEpochs(inner.problem or MUTEX),
-        fences=inner.fences,
-        size=inner.size,
-        concurrency=inner.concurrency,
-        concurrent_entry=inner.concurrent_entry,
-        options=(*[replace(option, build=SettingBuilder(option)) for option in inner.options], *SPEC.options),
-    )
+        raise ConfigError(f"{algorithm.spec.name} cannot run in views: it has no home")
     lock = type(f"{algorithm.__name__}Lock", (LockInViews,), {"algorithm": algorithm, "__module__": __name__})
     namespace = {
         "lock_class": lock,
-        "spec": combined,
+        "spec": combined(algorithm.spec, SPEC, InEpochs(algorithm.spec.problem or MUTEX)),
         "made_of": (algorithm, LockInViews, Views),
         "__doc__": f"{algorithm.__name__}, {SPEC.title}.",
         "__module__": __name__,

@@ -35,6 +35,9 @@ class Wrapper(Node):
         self.leave()
         self.inner.release(self.inner_out(out))
 
+    def could_enter(self) -> bool:
+        return self.inner.could_enter()
+
     def issue(self, operation: object, out: Out) -> None:
         self.inner.issue(operation, self.inner_out(out))
 
