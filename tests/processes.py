@@ -22,6 +22,8 @@ class Watched(subprocess.Popen[Any]):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         options.setdefault("start_new_session", True)
+        if options["start_new_session"] and options.get("process_group") == 0:
+            del options["process_group"]  # the leader of a session leads a group of its own, and may not ask for one
         with interruptible():
             super().__init__(*args, **options)
         Watched.started.append(self)

@@ -143,6 +143,7 @@ POOLS: dict[str, tuple[str, ...]] = {
     "group": ("a", ""),
     "semaphore": ("1", "2"),
     "timeout": ("0", "0.1"),
+    "conflict": ("9", "256"),
     "node": ("a", "b"),
     "socket": ("none.sock", "old.txt"),
     "state": ("state", "folder", "old.txt"),

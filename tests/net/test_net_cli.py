@@ -111,7 +111,7 @@ def test_nodes_locks_and_status(machine: Machine) -> None:
     assert machine.run("lock", "x", "--node", "c", "--", sys.executable, "-c", "raise SystemExit(7)").returncode == 7
     assert machine.run("lock", "x", "--node", "c", "--", "sh", "-c", "kill -9 $$").returncode == 137
     missing = machine.run("lock", "x", "--node", "c", "--", "no-such-command")
-    assert missing.returncode == 2
+    assert missing.returncode == 127
     assert "cannot run no-such-command" in missing.stderr
 
     holder = machine.spawn("lock", "jukebox", "--group", "disc-7", "--node", "a", "--", "sh", "-c", "echo in; cat")
@@ -125,7 +125,7 @@ def test_nodes_locks_and_status(machine: Machine) -> None:
     assert (disputed.returncode, disputed.stdout) != (0, "never\n")
     assert "lets in 2 at a time, not 3" in disputed.stderr
     alone = machine.run("lock", "jukebox", "--exclusive", "--node", "c", "--timeout", "0.3", "--", "echo", "never")
-    assert alone.returncode == 1
+    assert alone.returncode == 124
     assert alone.stdout == ""
     assert "could not be acquired within 0.3 s" in alone.stderr
 
@@ -190,7 +190,7 @@ def test_mistakes_are_said_in_one_line(machine: Machine) -> None:
         (("lock", "x", "--socket", "none.sock", "--", "true"), "no node is listening on none.sock"),
     ):
         ended = machine.run(*words)
-        assert ended.returncode in (1, 2)
+        assert ended.returncode in (1, 2, 125)
         assert what in ended.stderr
         assert len(ended.stderr.splitlines()) == 1
     machine.write('[nodes]\na = "127.0.0.1"\n')

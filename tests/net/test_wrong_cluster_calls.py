@@ -181,9 +181,9 @@ ROWS: dict[str, dict[str, list[Row]]] = {
         "name": [("", 2, "Missing argument"), ("'' --socket NODE -- true", 2, "name of a lock or group is empty")],
         "words": [
             ("x", 2, "Missing argument"),
-            ("x --socket NODE -- none-such", 2, "cannot run none-such: "),
-            ("x --socket NODE -- .", 2, "cannot run .: "),
-            ("x --socket NODE -- ''", 2, "cannot run"),
+            ("x --socket NODE -- none-such", 127, "cannot run none-such: "),
+            ("x --socket NODE -- .", 126, "cannot run .: "),
+            ("x --socket NODE -- ''", 126, "cannot run"),
         ],
         "group": [
             ("x --socket NODE --group '' -- true", 2, "name of a lock or group is empty"),
@@ -204,11 +204,15 @@ ROWS: dict[str, dict[str, list[Row]]] = {
             ("x --timeout nan --socket NODE -- true", 2, "timeout = nan"),
             ("x --timeout soon -- true", 2, "Invalid value for '--timeout'"),
         ],
+        "conflict": [
+            ("x -E 256 -- true", 2, "Invalid value for"),
+            ("x --conflict-exit-code x -- true", 2, "Invalid value for"),
+        ],
         "config": [("x --config none -- true", 2, "cannot read none"), ("x --config bad.toml -- true", 2, "insecure")],
         "node": [("x --node z -- true", 2, "'z' is not a node"), ("x --node a -- true", 2, "start one with")],
         "socket": [
-            ("x --socket none -- true", 1, "no node is listening on none"),
-            ("x --socket cluster.toml -- true", 1, "cluster.toml"),
+            ("x --socket none -- true", 125, "no node is listening on none"),
+            ("x --socket cluster.toml -- true", 125, "cluster.toml"),
             ("x --socket " + "x" * 200 + " -- true", 2, "the path of the socket has 200 bytes"),
         ],
     },

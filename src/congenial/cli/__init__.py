@@ -5,7 +5,8 @@ command a line. To add one, write the module and put its name into `SUBCOMMANDS`
 simulator, tables) inside their functions, so that `congenial --help` and completion stay quick.
 
 Every command ends with an exit code and at most one line on stderr: 0 if all went well, 1 if what was run went wrong (a
-violation, a deadlock, a node that raises, Ctrl-C), 2 if it could not be run as asked.
+violation, a deadlock, a node that raises, Ctrl-C), 2 if it could not be run as asked. `congenial lock` runs another
+command, and has more of them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from congenial.cli.failure import CommandFailure
 from congenial.kernel.errors import ConfigError, CongenialError
 
 SUBCOMMANDS = (
@@ -61,6 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _exit(REFUSED, _usage(error))
     except ConfigError as error:
         _exit(REFUSED, str(error))
+    except CommandFailure as error:
+        _exit(error.code, str(error))
     except CongenialError as error:
         _exit(FAILED, str(error))
     except MemoryError:

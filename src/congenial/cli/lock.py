@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from congenial.cli.failure import CommandFailure
 from congenial.cli.node import Config, Socket
 from congenial.kernel.errors import ConfigError
 
@@ -22,7 +23,13 @@ congenial lock jukebox --group disc-7 --timeout 10 -- play disc-7
 congenial lock gpus --semaphore 4 -- train.py
 """
 
-LOST = 75  # exit code if the lock was lost while the command ran (EX_TEMPFAIL)
+# exit codes; those of timeout(1), and flock(1) has -E, too
+NOT_ACQUIRED = 124
+NO_NODE = 125
+NOT_EXECUTABLE = 126
+NOT_FOUND = 127
+INTERRUPTED = 130  # 128 + SIGINT, as the shell has it
+LOST = 75  # EX_TEMPFAIL
 GRACE = 5.0  # seconds between asking a command to end and ending it
 PR_SET_PDEATHSIG = 1  # of prctl(2)
 
@@ -35,14 +42,20 @@ def command(
     exclusive: Annotated[bool, typer.Option("--exclusive", help="Hold it alone (as without any option).")] = False,
     semaphore: Annotated[int | None, typer.Option(metavar="K", help="Hold it with at most K-1 others.")] = None,
     timeout: Annotated[float | None, typer.Option(help="Give up after so many seconds; 0: do not wait.")] = None,
+    conflict: Annotated[
+        int,
+        typer.Option("--conflict-exit-code", "-E", min=0, max=255, help="The exit code if it cannot be acquired."),
+    ] = NOT_ACQUIRED,
     config: Config = Path("cluster.toml"),
     node: Annotated[str, typer.Option("--node", help="Which node of this machine, if it runs several.")] = "",
     socket: Socket = "",
 ) -> None:
     """Run a command while holding a lock of the node on this machine.
 
-    The command finds the fence in CONGENIAL_FENCE. The exit code is the command's; 1 if the lock could not be acquired;
-    75 if it was lost: the command is then ended first (SIGTERM, and SIGKILL after 5 seconds).
+    The command finds the fence in CONGENIAL_FENCE. The exit code is the command's, or 128+N if signal N ended it. If
+    the command was not run: 124 if the lock could not be acquired (-E chooses another code), 125 if the node does not
+    answer, 126 if the command cannot be executed, 127 if there is no such command, 130 after Ctrl-C, 2 if the options
+    are wrong. 75 if the lock was lost: the command is then ended first (SIGTERM, and SIGKILL after 5 seconds).
 
     If this process is killed, the command gets a SIGTERM, and the lock stays held until the command has ended, and all
     that it has started and left behind, unless that has closed the files it inherited.
@@ -54,7 +67,11 @@ def command(
     if not name or group == "":
         raise ConfigError("the name of a lock or group is empty: is a variable of the shell not set?")
     found = connect(config, node, socket)
-    raise typer.Exit(asyncio.run(run_holding(found, name, words, group, shared, semaphore, timeout)))
+    try:
+        code = asyncio.run(run_holding(found, name, words, group, shared, semaphore, timeout, conflict))
+    except KeyboardInterrupt:
+        raise CommandFailure(INTERRUPTED, "interrupted") from None
+    raise SystemExit(code)  # not typer.Exit: for typer a 130 is a Ctrl-C of our own
 
 
 def connect(config: Path, node: str, socket: str) -> Client:
@@ -84,8 +101,17 @@ async def run_holding(
     shared: bool,
     semaphore: int | None,
     timeout: float | None,
+    conflict: int,
 ) -> int:
-    async with node as client:
+    from contextlib import AsyncExitStack
+
+    from congenial.net.errors import ClusterDegraded, LockTimeout
+
+    async with AsyncExitStack() as stack:
+        try:
+            client = await stack.enter_async_context(node)
+        except ClusterDegraded as error:
+            raise CommandFailure(NO_NODE, str(error)) from error
         lock: RemoteLock
         if group is not None:
             lock = client.group(name, group, timeout=timeout)
@@ -95,7 +121,10 @@ async def run_holding(
             lock = client.shared(name, timeout=timeout)
         else:
             lock = client.exclusive(name, timeout=timeout)
-        held = await lock.acquire()
+        try:
+            held = await lock.acquire()
+        except (LockTimeout, ClusterDegraded) as error:
+            raise CommandFailure(conflict, str(error)) from error
         code = await run_while(client, held, words)
         if held.held:
             held.release()
@@ -122,7 +151,8 @@ async def run_while(client: Client, held: RemoteHeld, words: list[str]) -> int:
             *words, env=env, process_group=group, pass_fds=(connection,), preexec_fn=end_with_parent()
         )
     except OSError as error:
-        raise ConfigError(f"cannot run {words[0]}: {error.strerror}") from error
+        code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
+        raise CommandFailure(code, f"cannot run {words[0]}: {error.strerror}") from error
     finally:
         os.close(connection)
 
