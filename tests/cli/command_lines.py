@@ -148,6 +148,7 @@ POOLS: dict[str, tuple[str, ...]] = {
     "socket": ("none.sock", "old.txt"),
     "state": ("state", "folder", "old.txt"),
     "metrics_port": ("0", "8"),
+    "listen": ("127.0.0.1", "0.0.0.0"),
     "port": ("0",),
     "seconds": ("1",),
     "lock": ("jobs",),

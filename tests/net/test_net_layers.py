@@ -14,7 +14,7 @@ STORAGE = {"storage", "journal", "logfile", "markfile", "saved"}
 LAYERS = (  # from the bottom
     STORAGE
     | {"errors", "logs", "names", "operations", "local", "checked", "addresses", "config", "secret"}
-    | {"authority", "certs", "tls", "forks"},
+    | {"authority", "certs", "tls", "forks", "notify"},
     {"wire", "turn", "numbering", "lease"},
     {"codec", "handshake"},
     {"link"},
@@ -30,6 +30,7 @@ LAYERS = (  # from the bottom
     {"table"},
     {"reports"},
     {"host"},
+    {"health"},
     {"metrics"},
     {"locks"},
     {"blocking", "service"},

@@ -142,7 +142,7 @@ def test_metrics_that_cannot_be_served_leave_nothing_behind(monkeypatch: pytest.
         for _ in range(2):
             joining = congenial.join_blocking("a", peers, metrics_port=port, state=str(tmp_path))
             said = refusal(joining.start)
-            assert said == f"cannot serve metrics on port {port} of this machine: Address already in use"
+            assert said == f"cannot serve metrics on 127.0.0.1:{port}: Address already in use"
     with congenial.join_blocking("a", peers, state=str(tmp_path)) as cluster, cluster.mutex("x", timeout=10):
         pass
     monkeypatch.setitem(sys.modules, "prometheus_client", None)  # as if it were not installed
@@ -168,6 +168,15 @@ ROWS: dict[str, dict[str, list[Row]]] = {
             ("--name a --socket no/such/folder", 2, "no/such/folder"),
         ],
         "state": [("--name a --state {nme}", 2, 'state = "{nme}": must'), ("--name a --state /proc/x", 2, "/proc/x")],
+        "listen": [
+            ("--name a --listen 7101", 2, 'listen = "7101": must be a host or host:port'),
+            ("--name a --listen 0.0.0.0", 2, "that is beyond this machine, and there are no certificates"),
+        ],
+        "metrics": [
+            ("--name a --metrics 9100", 2, 'metrics: "9100" is not an address'),
+            ("--name a --metrics 127.0.0.1:TAKEN", 2, "Address already in use"),
+            ("--name a --metrics 127.0.0.1:9100 --metrics-port 9100", 2, "choose one of --metrics and --metrics-port"),
+        ],
         "metrics_port": [
             ("--name a --metrics-port 99999", 2, "metrics_port = 99999: must be a port from 1 to 65535"),
             ("--name a --metrics-port -1", 2, "metrics_port = -1: must be a port"),

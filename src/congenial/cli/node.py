@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from congenial.kernel.errors import ConfigError
 
 if TYPE_CHECKING:
     from congenial.net.locks import Cluster
@@ -14,7 +16,10 @@ EXAMPLES = """
 congenial node --config cluster.toml --name a
 congenial node --name a --state /var/lib/congenial --metrics-port 9100 --log-json
 congenial node --name a --socket /run/congenial/a.sock
+congenial node --name a --listen 0.0.0.0 --metrics 0.0.0.0:9100
 """
+
+STATUS_PERIOD = 1.0  # seconds between two looks whether what the service manager shows is still true
 
 Config = Annotated[Path, typer.Option("--config", help="The file that describes the cluster.")]
 NodeName = Annotated[str, typer.Option("--name", help="Which node of the cluster.")]
@@ -28,14 +33,16 @@ def command(
     config: Config = Path("cluster.toml"),
     socket: Socket = "",
     state: Annotated[str, typer.Option(help="The state directory, if not as in the configuration.")] = "",
-    metrics_port: Annotated[int, typer.Option(help="Serve Prometheus metrics on this port of this machine.")] = 0,
+    listen: Annotated[str, typer.Option(help="Where to listen, if not at the node's address: host or host:port.")] = "",
+    metrics: Annotated[str, typer.Option(help="Serve metrics, /healthz and /readyz at this host:port.")] = "",
+    metrics_port: Annotated[int, typer.Option(help="Serve them on this port, for this machine only.")] = 0,
     log_json: Annotated[bool, typer.Option(help="Log as JSON, one object a line.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log every connection.")] = False,
 ) -> None:
     """Run a node, and let programs on this machine share its locks over a Unix socket.
 
-    It stops on Ctrl-C or SIGTERM. If it can take part no more (its state cannot be saved, or another process has taken
-    its name) it says why, and its exit code is 1.
+    It stops on Ctrl-C or SIGTERM, and reads its certificates again on SIGHUP. If it can take part no more (its state
+    cannot be saved, or another process has taken its name) it says why, and its exit code is 1.
 
     The first time, all nodes of a cluster must be started. Later a majority is enough, and a restarted node rejoins:
     with its state directory it remembers what it had promised; without one it asks the others, and a majority of the
@@ -59,8 +66,10 @@ def command(
     logging.getLogger("congenial").setLevel(logging.DEBUG if verbose else logging.INFO)
     described = load_config(config)
     described.index(name)
-    if state:
-        described = replace(described, state=state)
+    if metrics and metrics_port:
+        raise ConfigError("choose one of --metrics and --metrics-port")
+    given: dict[str, Any] = {"state": state, "listen": listen, "metrics": metrics}
+    described = replace(described, **{key: value for key, value in given.items() if value})
     cluster = Cluster(name, described, metrics_port)  # refuses wrong settings before a folder is made for the socket
     if described.state:
         check_folder_writable(Path(for_node(described.state, name)), "state")
@@ -78,23 +87,63 @@ async def serve_until_stopped(cluster: Cluster, path: Path) -> None:
 
     from congenial.net.errors import ClusterDegraded
     from congenial.net.local import listen
+    from congenial.net.notify import notify
     from congenial.net.service import serve
 
     stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, stop.set)
+    loop.add_signal_handler(signal.SIGHUP, reload, cluster)
     with await listen(path) as listener:  # before the others hear of this node
         async with cluster:
             service = await serve(cluster, listener)
-            where = cluster.config.nodes[cluster.name]
+            where = cluster.config.listening(cluster.name)
             print(f"node {cluster.name} of {cluster.config.cluster!r} listens on {where} and {path}", flush=True)
+            notify("READY=1")
             ended = asyncio.create_task(cluster.wait_ended())
-            stopped = asyncio.create_task(stop.wait())
+            tasks = [ended, asyncio.create_task(stop.wait()), asyncio.create_task(keep_notifying(cluster))]
             try:
-                await asyncio.wait([ended, stopped], return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                notify("STOPPING=1")
                 if ended.done():
                     raise ClusterDegraded(ended.result())
             finally:
-                ended.cancel()
-                stopped.cancel()
+                for task in tasks:
+                    task.cancel()
                 service.close()
+
+
+def reload(cluster: Cluster) -> None:
+    """SIGHUP: certificates are renewed from time to time."""
+    import logging
+
+    from congenial.net.logs import log
+    from congenial.net.notify import notify, reloading
+
+    notify(reloading())
+    try:
+        cluster._host.renew_certificates()
+    except ConfigError as error:
+        log(logging.ERROR, "certificates.refused", node=cluster.name, reason=error)
+    notify("READY=1")
+
+
+async def keep_notifying(cluster: Cluster) -> None:
+    """Show the service manager that the event loop runs, and whether locks can be acquired."""
+    import asyncio
+    import os
+
+    from congenial.net.health import why_not_ready
+    from congenial.net.notify import notify, watchdog_period
+
+    period = watchdog_period()
+    shown = None
+    while "NOTIFY_SOCKET" in os.environ:
+        status = why_not_ready(cluster._host) or "ready"
+        lines = ([f"STATUS={status}"] if status != shown else []) + (["WATCHDOG=1"] if period is not None else [])
+        if lines:
+            notify(*lines)
+        shown = status
+        await asyncio.sleep(min(period or STATUS_PERIOD, STATUS_PERIOD))
+    await asyncio.Event().wait()  # nobody listens

@@ -14,6 +14,10 @@ from congenial.net.checked import checked_mapping, shown, wrong
 LONGEST_NODE_NAME = 63
 NAME_RULE = f"1 to {LONGEST_NODE_NAME} letters, digits, '-' or '.', with a letter or digit first"
 
+LISTEN_RULE = 'a host or host:port, such as "0.0.0.0", or empty'
+
+Listen = Annotated[str, Meta(description=LISTEN_RULE)]
+Place = Annotated[str, Meta(description='an address host:port, such as "0.0.0.0:9100", or empty')]
 Address = Annotated[str, Meta(description='an address host:port, such as "127.0.0.1:7101"')]
 
 
@@ -30,6 +34,8 @@ def check_nodes(key: str, nodes: object) -> None:
             where = address(text)
         except ConfigError as error:
             raise ConfigError(f"{key}.{name}: {error}") from None
+        if is_everywhere(where[0]):
+            raise wrong(f"{key}.{name}", text, 'an address that others can call; listen = "..." says where to listen')
         same = at.setdefault((_canonical(where[0]), where[1]), name)
         if same != name:
             raise wrong(f"{key}.{name}", text, f"an address of its own: node {same!r} is at that one")
@@ -54,6 +60,31 @@ def address(text: str) -> tuple[str, int]:
     return bare, int(port)
 
 
+def listening_address(listen: str, own: str) -> str:
+    """Where a member listens whose address is `own`: there, or at another host, or at another host and port."""
+    if not listen:
+        return own
+    try:
+        address(listen)
+        return listen
+    except ConfigError:
+        bare = listen[1:-1] if listen.startswith("[") and listen.endswith("]") else listen
+        if not _is_host(bare) or bare.isdigit() or (":" in bare and not _is_ip(bare)):
+            raise wrong("listen", listen, LISTEN_RULE) from None
+    port = address(own)[1]
+    return f"[{bare}]:{port}" if ":" in bare else f"{bare}:{port}"
+
+
+def checked_place(key: str, place: str) -> str:
+    """An address at which a server is to listen, or empty."""
+    if place:
+        try:
+            address(place)
+        except ConfigError as error:
+            raise ConfigError(f"{key}: {error}") from None
+    return place
+
+
 def _is_host(text: str) -> bool:
     try:
         text.encode("idna")  # as it will be looked up: parts of 1 to 63 letters between the dots
@@ -62,11 +93,27 @@ def _is_host(text: str) -> bool:
     return bool(text) and all([c.isalnum() or c in "-._:%" for c in text])
 
 
+def _is_ip(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
 def is_loopback(host: str) -> bool:
     if host == "localhost":
         return True
     try:
         return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def is_everywhere(host: str) -> bool:
+    """All addresses of this machine: one can listen there, but nobody can be called there."""
+    try:
+        return ip_address(host).is_unspecified
     except ValueError:
         return False
 

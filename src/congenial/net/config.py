@@ -7,6 +7,9 @@ All of that is in a `ClusterConfig`. It comes from the arguments of `join`, or f
     semaphores = "srimani-reddy+epochs" # the algorithm of semaphores, also the same everywhere
     state = "state/{name}"              # what survives a restart; {name} is the node's name
 
+    listen = "0.0.0.0"                  # where members listen, if not at their addresses below
+    metrics = "127.0.0.1:9100"          # where Prometheus metrics are served, and whether the member is healthy
+
     [nodes]
     a = "10.0.0.1:7101"
     b = "10.0.0.2:7101"
@@ -32,7 +35,16 @@ from msgspec import Meta
 
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import Node
-from congenial.net.addresses import Address, address, check_nodes, is_loopback
+from congenial.net.addresses import (
+    Address,
+    Listen,
+    Place,
+    address,
+    check_nodes,
+    checked_place,
+    is_loopback,
+    listening_address,
+)
 from congenial.net.checked import (
     Flag,
     FolderPath,
@@ -107,6 +119,8 @@ class ClusterConfig:
     state: FolderPath = ""  # a directory for what must survive a restart ({name}: the node's); none by default
     semaphores: AlgorithmName | type[Node] = SEMAPHORE_ALGORITHM  # the algorithm of semaphores
     secret: PlainFile = ""  # a file with a secret that all members know; this user's, if all are on this machine
+    listen: Listen = ""  # where members listen, if not at their addresses in `nodes`: a host, or host:port
+    metrics: Place = ""  # host:port where Prometheus metrics, /healthz and /readyz are served
 
     def __post_init__(self) -> None:
         check_nodes("nodes", self.nodes)
@@ -117,6 +131,13 @@ class ClusterConfig:
                     f"node {name!r} is at {text}, beyond this machine, and there are no certificates: "
                     "give them ([tls] in cluster.toml, or tls=...), or set insecure = true"
                 )
+            place = listening_address(self.listen, text)
+            if self.tls is None and not self.insecure and not is_loopback(address(place)[0]):
+                raise ConfigError(
+                    f"listen = {shown(self.listen)}: that is beyond this machine, and there are no certificates: "
+                    "give them ([tls] in cluster.toml, or tls=...), or set insecure = true"
+                )
+        checked_place("metrics", self.metrics)
         try:
             system = self.system()
         except ValueError as error:
@@ -149,6 +170,10 @@ class ClusterConfig:
             raise ConfigError(f"{name!r} is not a node of cluster {self.cluster!r}: {did_you_mean(name, self.members)}")
         return self.members.index(name)
 
+    def listening(self, name: str) -> str:
+        """The address at which a member listens. Others call it at its address in `nodes`."""
+        return listening_address(self.listen, self.nodes[name])
+
     def system(self) -> System:
         return System(find_algorithm(self.algorithm), len(self.nodes), self.options)
 
@@ -171,6 +196,8 @@ class ClusterFields(TypedDict, total=False):
     state: str
     semaphores: str | type[Node]
     secret: str
+    listen: str
+    metrics: str
 
 
 def config_of(

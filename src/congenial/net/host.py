@@ -70,6 +70,14 @@ class Host:
         is there."""
         self.membership.start(listeners)
 
+    def renew_certificates(self) -> None:
+        """Read the certificates again, for new connections. If they are wrong: `ConfigError`, and nothing changes."""
+        if self.config.tls is not None:
+            called, calling = self.config.tls.contexts(self.name)
+            self.membership.porter.tls = called
+            self.membership.dialer.options["ssl"] = calling
+            log(logging.INFO, "certificates.read", node=self.name)
+
     async def close(self) -> None:
         """Leave: what was sent still arrives, the others are told, nothing is left behind."""
         if self.closed or self.forked is not None:

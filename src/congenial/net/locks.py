@@ -165,7 +165,8 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         self.name = name
         self.config = config
         self._metrics_port: int = checked("metrics_port", metrics_port, Port)
-        if self._metrics_port:
+        self._metrics_place = f"127.0.0.1:{self._metrics_port}" if self._metrics_port else config.metrics
+        if self._metrics_place:
             check_metrics()
         self._listener = listener
         self._started: Host | None = None
@@ -190,8 +191,8 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         """Begin to listen and to call the others; returns immediately. Locks wait until all members are there."""
         if self._forked is not None:
             raise self._forked
-        if self._metrics_port:
-            self._metrics = MetricsServer(self._metrics_port)  # before the others hear of this member
+        if self._metrics_place:
+            self._metrics = MetricsServer(self._metrics_place)  # before the others hear of this member
         try:
             host = await self._started_host()
         except BaseException:
@@ -208,7 +209,7 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
             start_listening(self._listener)
             listeners.append(self._listener)
         elif len(self.config.nodes) > 1:
-            listeners = await listen_at(self.name, self.config.nodes[self.name])
+            listeners = await listen_at(self.name, self.config.listening(self.name))
         try:
             host = Host(self.name, self.config)
         except BaseException:
@@ -323,6 +324,6 @@ def join(
     >>> asyncio.run(pay())
     invoices True
 
-    With a `metrics_port`, Prometheus metrics are served on it, on this machine only.
+    With a `metrics_port`, Prometheus metrics are served on it, on this machine only. With `metrics`, at any address.
     """
     return Cluster(name, config_of(peers, config, settings), metrics_port)

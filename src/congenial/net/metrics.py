@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 from collections.abc import Iterator
+from socketserver import TCPServer, ThreadingMixIn
 from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from congenial.kernel.errors import ConfigError
 from congenial.net import forks
+from congenial.net.addresses import address
 from congenial.net.entrance import BUCKETS
+from congenial.net.health import HealthPages
 from congenial.net.host import Host
 
 
@@ -19,20 +25,50 @@ def check_metrics() -> None:
         raise ConfigError("metrics need the package prometheus-client: pip install 'congenial[net]'") from None
 
 
-class MetricsServer:
-    """Serves the metrics on a port of this machine, in a thread of its own. It has none until it is shown a host."""
+class Server(ThreadingMixIn, WSGIServer):
+    """Answers each request in a thread of its own: a slow reader keeps nobody waiting."""
 
-    def __init__(self, port: int) -> None:
-        from prometheus_client import CollectorRegistry, start_http_server
+    daemon_threads = True
+
+    def server_bind(self) -> None:
+        if self.address_family == socket.AF_INET6:
+            self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)  # "::" is IPv4, too
+        TCPServer.server_bind(self)  # HTTPServer's would look up our name, which can take seconds
+        host, self.server_port = self.server_address[:2]
+        self.server_name = str(host)
+        self.setup_environ()
+
+
+class ServerV6(Server):
+    address_family = socket.AF_INET6
+
+
+class QuietHandler(WSGIRequestHandler):
+    timeout = 10.0  # seconds in which a request must be complete
+
+    def log_message(self, format: str, *values: object) -> None:
+        """Requests are no news."""
+
+
+class MetricsServer:
+    """Serves metrics and health at an address, in a thread of its own. It has no metrics until it is shown a host."""
+
+    def __init__(self, place: str) -> None:
+        from prometheus_client import CollectorRegistry, make_wsgi_app
 
         self.registry = CollectorRegistry()
+        self.pages = HealthPages(make_wsgi_app(self.registry))
+        host, port = address(place)
         try:
-            self.server, self.thread = start_http_server(port, addr="127.0.0.1", registry=self.registry)
+            self.server = make_server(host, port, self.pages, ServerV6 if ":" in host else Server, QuietHandler)
         except OSError as error:
-            raise ConfigError(f"cannot serve metrics on port {port} of this machine: {error.strerror}") from error
+            raise ConfigError(f"cannot serve metrics on {place}: {error.strerror or error}") from error
+        self.thread = threading.Thread(target=self.server.serve_forever, name="congenial metrics", daemon=True)
+        self.thread.start()
         forks.watch(self)
 
     def show(self, host: Host) -> None:
+        self.pages.host = host
         self.registry.register(HostMetrics(host))
 
     def stop(self) -> None:
