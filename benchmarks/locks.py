@@ -185,7 +185,7 @@ def work(text: str) -> None:
     if job["system"] in CLIENTS:
         other_worker(job)
         return
-    from congenial.net.blocking import new_event_loop
+    from congenial.net.loop_thread import new_event_loop
 
     loop = new_event_loop()
     if job["system"] == "congenial":

@@ -210,7 +210,7 @@ def test_the_example_of_forking() -> None:
 
 
 def test_the_locks_page() -> None:
-    first, losing, waiting, _ = re.findall(
+    first, losing, *others, _ = re.findall(
         r"```python\n(.*?)```", (DOCS / "locks.md").read_text(encoding="utf-8"), re.DOTALL
     )
     ports = {f"710{k}": str(free_port()) for k in (1, 2, 3)}
@@ -224,9 +224,10 @@ def test_the_locks_page() -> None:
             await run_block(first, {"write": lambda _, fence: fences.append(fence), "invoice": None})
             assert b.status()
 
-    async def wait() -> None:
-        async with congenial.join("a", peers={"a": "127.0.0.1:1"}) as cluster:
-            await run_block(waiting, {"cluster": cluster})
+    async def run_others() -> None:
+        for block in others:
+            async with congenial.join("a", peers={"a": "127.0.0.1:1"}) as cluster:
+                await run_block(block, {"cluster": cluster, "congenial": congenial})
 
     async def lose() -> None:
         async with congenial.join("a", peers={"a": "127.0.0.1:1"}) as cluster:
@@ -241,6 +242,6 @@ def test_the_locks_page() -> None:
 
     asyncio.run(asyncio.wait_for(play(), 30))
     asyncio.run(asyncio.wait_for(lose(), 30))
-    asyncio.run(asyncio.wait_for(wait(), 30))
+    asyncio.run(asyncio.wait_for(run_others(), 30))
     assert len(fences) == 1
     assert fences[0] > 0

@@ -82,6 +82,7 @@ PUBLIC = {
     "Tls",
     "UnexpectedMessage",
     "Uniform",
+    "WouldDeadlock",
     "__version__",
     "check",
     "compare",

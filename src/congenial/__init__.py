@@ -25,7 +25,7 @@ from congenial.kernel.part import Part
 from congenial.kernel.problem import Groups, Problem
 from congenial.kernel.spec import Law, Option, Spec
 from congenial.kernel.trace import Event
-from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld, ProtocolError
+from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld, ProtocolError, WouldDeadlock
 from congenial.problems.group import GROUP
 from congenial.problems.kmutex import KMUTEX
 from congenial.problems.mutex import MUTEX
@@ -44,14 +44,8 @@ if TYPE_CHECKING:
     from congenial.lab.results import SweepResult
     from congenial.lab.runner import Status
     from congenial.lab.sweep import Sweep
-    from congenial.net.blocking import (
-        BlockingCluster,
-        BlockingGuarded,
-        BlockingHeld,
-        BlockingLock,
-        BlockingSection,
-        join_blocking,
-    )
+    from congenial.net.blocking import BlockingCluster, join_blocking
+    from congenial.net.blocking_locks import BlockingGuarded, BlockingHeld, BlockingLock, BlockingSection
     from congenial.net.config import ClusterConfig, Timing
     from congenial.net.guarded import Guarded, Section
     from congenial.net.held import Held
@@ -132,6 +126,7 @@ __all__ = [
     "Tls",
     "UnexpectedMessage",
     "Uniform",
+    "WouldDeadlock",
     "__version__",
     "check",
     "compare",
@@ -148,10 +143,10 @@ __all__ = [
 LAZY = {
     "Arrival": "congenial.sim.arrivals",
     "BlockingCluster": "congenial.net.blocking",
-    "BlockingGuarded": "congenial.net.blocking",
-    "BlockingHeld": "congenial.net.blocking",
-    "BlockingLock": "congenial.net.blocking",
-    "BlockingSection": "congenial.net.blocking",
+    "BlockingGuarded": "congenial.net.blocking_locks",
+    "BlockingHeld": "congenial.net.blocking_locks",
+    "BlockingLock": "congenial.net.blocking_locks",
+    "BlockingSection": "congenial.net.blocking_locks",
     "Bounds": "congenial.checker.bounds",
     "CheckResult": "congenial.checker.result",
     "Cluster": "congenial.net.locks",

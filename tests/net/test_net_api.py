@@ -29,7 +29,7 @@ class Sum:
         return self.total
 
 
-@pytest.mark.parametrize("module", ["config", "held", "locks", "blocking"])
+@pytest.mark.parametrize("module", ["config", "held", "locks", "blocking", "blocking_locks"])
 def test_the_examples_in_docstrings_run(module: str) -> None:
     done = doctest.testmod(import_module(f"congenial.net.{module}"), optionflags=doctest.ELLIPSIS)
     assert done.attempted > 0

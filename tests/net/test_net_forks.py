@@ -22,8 +22,8 @@ import pytest
 from netlab import QUICK, clusters
 
 import congenial
-from congenial.net import blocking, forks
-from congenial.net.blocking import BlockingCluster, new_event_loop
+from congenial.net import forks, loop_thread
+from congenial.net.blocking import BlockingCluster
 from congenial.net.certs import make_certificates
 from congenial.net.client import Client
 from congenial.net.config import Timing, Tls, free_addresses
@@ -111,11 +111,13 @@ def check_refusals(told: dict[str, str], quiet: tuple[str, ...] = ()) -> None:
             assert outcome.startswith(("ConfigError: ", "LockLost: ")), (what, outcome)
 
 
-@pytest.mark.parametrize("loop", [new_event_loop, asyncio.new_event_loop], ids=["the usual loop", "asyncio's"])
+@pytest.mark.parametrize(
+    "loop", [loop_thread.new_event_loop, asyncio.new_event_loop], ids=["the usual loop", "asyncio's"]
+)
 def test_a_child_of_a_blocking_member_is_no_member_and_does_no_harm(
     loop: Callable[[], asyncio.AbstractEventLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blocking, "new_event_loop", loop)
+    monkeypatch.setattr(loop_thread, "new_event_loop", loop)
     peers = dict(zip("ab", free_addresses(2), strict=True))
     state = str(tmp_path / "state-{name}")
     with (
@@ -167,7 +169,9 @@ def test_a_child_of_a_blocking_member_is_no_member_and_does_no_harm(
             assert section.issue(5) == 5
 
 
-@pytest.mark.parametrize("loop", [new_event_loop, asyncio.new_event_loop], ids=["the usual loop", "asyncio's"])
+@pytest.mark.parametrize(
+    "loop", [loop_thread.new_event_loop, asyncio.new_event_loop], ids=["the usual loop", "asyncio's"]
+)
 @pytest.mark.parametrize("encrypted", [False, True])
 def test_a_child_closes_what_it_has_inherited_and_the_parent_does_not_notice(
     encrypted: bool,
@@ -175,7 +179,7 @@ def test_a_child_closes_what_it_has_inherited_and_the_parent_does_not_notice(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(blocking, "new_event_loop", loop)
+    monkeypatch.setattr(loop_thread, "new_event_loop", loop)
     make_certificates("ab", tmp_path)
     tls = Tls(*[str(tmp_path / path) for path in ("ca.pem", "{name}.pem", "{name}.key")]) if encrypted else None
     peers = dict(zip("ab", free_addresses(2), strict=True))

@@ -14,7 +14,7 @@ STORAGE = {"storage", "journal", "logfile", "markfile", "saved"}
 LAYERS = (  # from the bottom
     STORAGE
     | {"errors", "logs", "names", "operations", "local", "checked", "addresses", "config", "secret"}
-    | {"authority", "certs", "tls", "forks", "notify"},
+    | {"authority", "certs", "tls", "forks", "notify", "loop_thread"},
     {"wire", "turn", "numbering", "lease"},
     {"codec", "handshake"},
     {"link"},
@@ -23,10 +23,10 @@ LAYERS = (  # from the bottom
     {"dialer"},
     {"membership"},
     {"seat", "absence", "held"},
-    {"entrance"},
+    {"entrance", "acquiring"},
     {"door", "hall", "replica"},
     {"guarded", "reminders"},
-    {"unclaimed"},
+    {"unclaimed", "blocking_locks"},
     {"table"},
     {"reports"},
     {"host"},

@@ -52,12 +52,12 @@ def command(
     import sys
     from dataclasses import replace
 
-    from congenial.net.blocking import new_event_loop
     from congenial.net.checked import for_node
     from congenial.net.config import load_config
     from congenial.net.local import socket_path
     from congenial.net.locks import Cluster
     from congenial.net.logs import JsonLines
+    from congenial.net.loop_thread import new_event_loop
     from congenial.trace_files import check_folder_writable
 
     handler = logging.StreamHandler(sys.stderr)

@@ -16,13 +16,16 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
+from math import inf
 from pathlib import Path
+from threading import TIMEOUT_MAX
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta
 
 from congenial.kernel.errors import ConfigError
+from congenial.net.errors import TimeoutTooLong
 
 T = TypeVar("T")
 
@@ -31,6 +34,7 @@ LONGEST_SHOWN = 80  # characters of a wrong value in an error
 
 Flag = Annotated[bool, Meta(description="true or false")]
 Text = Annotated[str, Meta(description="text")]
+Name = Annotated[str, Meta(description="text or bytes")]
 Seconds = Annotated[float, Meta(gt=0, le=LONGEST_TIME, description="seconds, above 0 and at most 1000000")]
 Timeout = Annotated[float, Meta(ge=0, description="seconds, 0 or more, or None to wait for ever")]
 Count = Annotated[int, Meta(ge=1, le=1_000_000, description="a whole number, at least 1 and at most 1000000")]
@@ -68,9 +72,13 @@ def checked(key: str, value: object, kind: Any) -> Any:
 
 
 def checked_timeout(timeout: float | None) -> float | None:
-    if timeout is None or (type(timeout) is float and timeout >= 0):  # quick: every lock that is acquired comes here
+    if timeout is None or (type(timeout) is float and 0 <= timeout <= TIMEOUT_MAX):  # quick: every lock comes here
         return timeout
     seconds: float = checked("timeout", timeout, Timeout)
+    if seconds == inf:
+        return None
+    if seconds > TIMEOUT_MAX:
+        raise TimeoutTooLong(str(wrong("timeout", timeout, f"at most {TIMEOUT_MAX:.0f} seconds, or None")))
     return seconds
 
 
@@ -78,6 +86,17 @@ def checked_text(key: str, value: str) -> str:
     if type(value) is str:
         return value
     text: str = checked(key, value, Text)
+    return text
+
+
+def checked_name(key: str, value: str | bytes) -> str:
+    """The name of a lock or a group. Bytes stand for the text that they encode; bytes that are not UTF-8 for themselves
+    alone (as Python has it for names of files)."""
+    if type(value) is str:
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    text: str = checked(key, value, Name)
     return text
 
 

@@ -21,11 +21,13 @@ import msgspec
 
 from congenial.kernel.errors import ConfigError, CongenialError
 from congenial.net import forks
+from congenial.net.acquiring import SEMAPHORE, Acquirable
 from congenial.net.checked import Text, checked
-from congenial.net.errors import ClusterDegraded, LockTimeout
-from congenial.net.held import Losable, WithBody, innermost
+from congenial.net.errors import ClusterDegraded
+from congenial.net.held import Losable
 from congenial.net.local import check_length, is_trusted, user_of
 from congenial.net.locks import LockForms
+from congenial.net.names import bytes_of, is_text, readable
 from congenial.net.reports import check_question
 from congenial.net.service import ERRORS, LONGEST_LINE, Answer, Ask
 
@@ -33,58 +35,59 @@ from congenial.net.service import ERRORS, LONGEST_LINE, Answer, Ask
 class RemoteHeld(Losable):
     """A lock that the node holds for this program."""
 
+    __slots__ = ("_client", "_number")
+
     def __init__(self, client: Client, number: int, name: str, group: str | None, fence: int) -> None:
-        super().__init__(name)
+        super().__init__(name, group, fence)
         self._client = client
         self._number = number
-        self.group = group
-        self.fence = fence
 
     @property
     def held(self) -> bool:
         return self._number in self._client.held
 
     def release(self) -> None:
+        if self._again and self.held:
+            self._again -= 1
+            return
         if self._client.held.pop(self._number, None) is None:
             raise self._not_held()
         self._client.tell(Ask("release", self._number))
 
 
-class RemoteLock:
+class RemoteLock(Acquirable[RemoteHeld]):
     """A lock of the node that can be acquired."""
 
-    def __init__(self, client: Client, ask: Ask) -> None:
+    __slots__ = ("_ask", "_client")
+
+    def __init__(self, client: Client, ask: Ask, reentrant: bool) -> None:
+        name, group = ask.names()
+        super().__init__(ask.mode, readable(name), readable(group) or None, ask.k, ask.timeout, reentrant)
         self._client = client
         self._ask = ask
-        self._bodies: list[WithBody] = []
 
-    async def acquire(self) -> RemoteHeld:
-        ask = msgspec.structs.replace(self._ask, id=self._client.next_id())
+    def _inside(self) -> list[RemoteHeld]:
+        seats = self.mode == SEMAPHORE
+        found = self._client.held.values()
+        return [held for held in found if held.name == self.name and (held.mode == SEMAPHORE) == seats]
+
+    def _joins_now(self) -> bool:
+        return True  # the node finds out whether it does not
+
+    async def _enter(self, limit: float | None, owner: object) -> RemoteHeld:
+        ask = msgspec.structs.replace(self._ask, id=self._client.next_id(), timeout=limit, owner=id(owner))
         try:
             answer = await self._client.ask(ask)
         except asyncio.CancelledError:
             with contextlib.suppress(ClusterDegraded):  # withdraw the request, or release what was just granted
                 self._client.tell(Ask("release", ask.id))
             raise
-        held = RemoteHeld(self._client, ask.id, answer.lock or ask.name, ask.group or None, answer.fence)
+        held = RemoteHeld(self._client, ask.id, self.name, self.group, answer.fence)
         self._client.held[ask.id] = held
         return held
 
-    async def try_acquire(self) -> RemoteHeld | None:
-        try:
-            return await self.acquire()
-        except LockTimeout:
-            return None
-
-    async def __aenter__(self) -> RemoteHeld:
-        held = await self.acquire()
-        self._bodies.append(WithBody(held))
-        return held
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        innermost(self._bodies).end(error)
+    def _place(self) -> str:
+        return str(self._client.path)
 
 
 class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]]):
@@ -231,10 +234,14 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]]):
     def _lose(self, number: int, why: str) -> None:
         self.held.pop(number)._lose(why)
 
-    def _lock(self, mode: str, name: str, group: str, k: int, timeout: float | None) -> RemoteLock:
-        names: dict[str, str] = {"name": checked("name", name, Text), "group": checked("group", group, Text)}
-        ask = {"do": "acquire", "id": 0, "mode": mode, "k": k, "timeout": timeout, **names}
-        return RemoteLock(self, msgspec.convert(ask, Ask))
+    def _lock(
+        self, mode: str, name: str, group: str, k: int, timeout: float | None, reentrant: bool = False
+    ) -> RemoteLock:
+        raw = not is_text(name + group)
+        if raw:
+            name, group = [bytes_of(text).decode("latin-1") for text in (name, group)]
+        ask = {"do": "acquire", "id": 0, "mode": mode, "name": name, "group": group, "k": k, "timeout": timeout}
+        return RemoteLock(self, msgspec.convert({**ask, "raw": raw}, Ask), reentrant)
 
     def _try(self, lock: RemoteLock) -> Awaitable[RemoteHeld | None]:
         return lock.try_acquire()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from congenial.kernel.errors import CongenialError
+from congenial.kernel.errors import ConfigError, CongenialError
 
 
-class LockTimeout(CongenialError):
+class LockTimeout(CongenialError, TimeoutError):
     """The lock could not be acquired within the timeout. Nothing is held, and no other process waits because of it.
 
     >>> with join_blocking("a", {"a": "127.0.0.1:7101"}) as cluster:
@@ -30,8 +30,9 @@ class ClusterDegraded(CongenialError):
         self.peers = peers
 
 
-class NotHeld(CongenialError):
-    """The lock that is to be released, or relied on, is not held: it was released before, or lost.
+class NotHeld(CongenialError, RuntimeError, ValueError):
+    """The lock that is to be released, or relied on, is not held: it was released before, or lost. It is a
+    `RuntimeError`, as with `threading.Lock`, and a `ValueError`, as with `threading.BoundedSemaphore`.
 
     >>> with join_blocking("a", {"a": "127.0.0.1:7101"}) as cluster:
     ...     held = cluster.mutex("printer").acquire()
@@ -50,6 +51,26 @@ class LockLost(NotHeld):
     >>> issubclass(LockLost, NotHeld)
     True
     """
+
+
+class WouldDeadlock(CongenialError, RuntimeError):
+    """A task, or thread, would wait for a lock that it holds itself.
+
+    >>> with join_blocking("a", {"a": "127.0.0.1:7101"}) as cluster:
+    ...     with cluster.mutex("printer"):
+    ...         try:
+    ...             cluster.mutex("printer").acquire()
+    ...         except WouldDeadlock:
+    ...             print("it is mine")
+    ...     with cluster.mutex("printer", reentrant=True), cluster.mutex("printer", reentrant=True):
+    ...         print("twice")
+    it is mine
+    twice
+    """
+
+
+class TimeoutTooLong(ConfigError, OverflowError):
+    """A timeout of more seconds than can be counted."""
 
 
 class ProtocolError(CongenialError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Generator
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from congenial.net.checked import wrong
 from congenial.net.errors import LockLost, NotHeld
@@ -17,12 +17,17 @@ from congenial.net.logs import logger
 
 
 class Losable:
-    """Something with a `name` that can be lost, and then knows why."""
+    """Something with a `name` that can be lost, and then knows why. `owner` is the task or thread that acquired it."""
 
-    __slots__ = ("_callbacks", "_why", "name")
+    __slots__ = ("_again", "_callbacks", "_why", "fence", "group", "mode", "name", "owner")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, group: str | None, fence: int) -> None:
         self.name = name
+        self.group = group
+        self.fence = fence
+        self.mode = ""  # of the lock that acquired it
+        self.owner: object = None
+        self._again = 0  # how often its owner has acquired it once more, and not released it
         self._why = ""
         self._callbacks: list[Callable[[], object]] | None = None
 
@@ -36,6 +41,18 @@ class Losable:
 
     def _settle(self) -> None:
         """Find out by the clock whether it is lost."""
+
+    @property
+    def _inside(self) -> bool:
+        """As `held`, but without a look at the clock."""
+        return self.held
+
+    def _has_run_out(self) -> bool:
+        """Whether it is lost by the clock; for other threads."""
+        return False
+
+    def _expire(self) -> None:
+        """Another thread has seen that it is lost by the clock."""
 
     def _finish(self) -> None:
         """Release it if it is held."""
@@ -151,13 +168,11 @@ class Held(Losable):
     can reject a holder that does not know that its session is over. (It is 0 with the few algorithms that give none.)
     """
 
-    __slots__ = ("_door", "fence", "group")
+    __slots__ = ("_door",)
 
     def __init__(self, door: Keeper, group: str | None, fence: int) -> None:
-        super().__init__(door.name)
+        super().__init__(door.name, group, fence)
         self._door = door
-        self.group = group
-        self.fence = fence
 
     @property
     def held(self) -> bool:
@@ -167,15 +182,23 @@ class Held(Losable):
     def release(self) -> None:
         """Release the lock. Does not wait for anything. `LockLost` if it was lost before."""
         self._door.settle(self)
-        self._door.release(self)
+        if self._again and self in self._door.inside:
+            self._again -= 1
+        else:
+            self._door.release(self)
 
     def _settle(self) -> None:
         self._door.settle(self)
 
-    def _finish(self) -> None:
-        self._door.settle(self)
-        if self in self._door.inside:
-            self._door.release(self)
+    @property
+    def _inside(self) -> bool:
+        return self in self._door.inside
+
+    def _has_run_out(self) -> bool:
+        return self._door.has_run_out(self)
+
+    def _expire(self) -> None:
+        self._door.expire(self)
 
     def __enter__(self) -> Held:
         return self
@@ -199,12 +222,15 @@ def current_task() -> asyncio.Task[Any] | None:
         return None
 
 
-class WithBody:
+H = TypeVar("H", bound=Losable)
+
+
+class WithBody(Generic[H]):
     """The body of an `async with`: interrupted when what it holds is lost."""
 
     __slots__ = ("_before", "_interrupted", "_over", "held", "task")
 
-    def __init__(self, held: Losable) -> None:
+    def __init__(self, held: H) -> None:
         self.held = held
         self.task = asyncio.current_task()
         self._before = self.task.cancelling() if self.task is not None else 0
@@ -229,7 +255,7 @@ class WithBody:
             raise self.held._not_held() from error
 
 
-def innermost(bodies: list[WithBody]) -> WithBody:
+def innermost(bodies: list[WithBody[H]]) -> WithBody[H]:
     """Take the latest body of the current task from a list."""
     task = current_task()
     place = max([at for at, body in enumerate(bodies) if body.task is task], default=len(bodies) - 1)

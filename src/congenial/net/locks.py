@@ -17,125 +17,122 @@ import asyncio
 import contextlib
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, TypeVar, Unpack
 
 from congenial.kernel.errors import ConfigError
 from congenial.net.absence import not_open
-from congenial.net.checked import Count, Port, checked, checked_text, checked_timeout, wrong
+from congenial.net.acquiring import EXCLUSIVE, GROUP, SEMAPHORE, SHARED, Acquirable
+from congenial.net.checked import Count, Flag, Port, checked, checked_name, checked_timeout, wrong
 from congenial.net.config import ClusterConfig, ClusterFields, config_of
 from congenial.net.door import ALONE_WANT, Door
 from congenial.net.entrance import Entrance, Want
-from congenial.net.errors import LockTimeout
 from congenial.net.guarded import Guarded
-from congenial.net.held import Held, WithBody, innermost
+from congenial.net.held import Held
 from congenial.net.host import Host
 from congenial.net.metrics import MetricsServer, check_metrics
-from congenial.net.names import READERS, group_number, guarded_key, lock_key, semaphore_key
+from congenial.net.names import READERS, group_number, guarded_key, lock_key, readable, semaphore_key
 from congenial.net.porter import listen_at, start_listening
 from congenial.net.replica import Machine
-
-EXCLUSIVE, SHARED, GROUP, SEMAPHORE = ("exclusive", "shared", "group", "semaphore")
 
 L = TypeVar("L")
 T = TypeVar("T")
 
 
 class LockForms(ABC, Generic[L, T]):
-    """The kinds of locks. L is a lock that can be acquired; T is what trying to acquire one gives."""
+    """The kinds of locks. L is a lock that can be acquired; T is what trying to acquire one gives.
 
-    def mutex(self, name: str, *, timeout: float | None = None) -> L:
+    Names of locks and groups are text or bytes. With `reentrant` a task may acquire what it holds once more."""
+
+    def mutex(self, name: str | bytes, *, timeout: float | None = None, reentrant: bool = False) -> L:
         """One task of one process at a time."""
-        return self._lock(EXCLUSIVE, checked_text("name", name), "", 1, checked_timeout(timeout))
+        return self._form(EXCLUSIVE, name, "", 1, timeout, reentrant)
 
-    def exclusive(self, name: str, *, timeout: float | None = None) -> L:
+    def exclusive(self, name: str | bytes, *, timeout: float | None = None, reentrant: bool = False) -> L:
         """One task at a time, and none that shares: the writer to the readers of `shared`."""
-        return self._lock(EXCLUSIVE, checked_text("name", name), "", 1, checked_timeout(timeout))
+        return self._form(EXCLUSIVE, name, "", 1, timeout, reentrant)
 
-    def shared(self, name: str, *, timeout: float | None = None) -> L:
+    def shared(self, name: str | bytes, *, timeout: float | None = None, reentrant: bool = False) -> L:
         """Together with all other tasks that share."""
-        return self._lock(SHARED, checked_text("name", name), "", 0, checked_timeout(timeout))
+        return self._form(SHARED, name, "", 0, timeout, reentrant)
 
-    def group(self, name: str, group: str, *, timeout: float | None = None) -> L:
+    def group(
+        self, name: str | bytes, group: str | bytes, *, timeout: float | None = None, reentrant: bool = False
+    ) -> L:
         """Together with all other tasks of the same group."""
-        group = checked_text("group", group)
-        return self._lock(GROUP, checked_text("name", name), group, 0, checked_timeout(timeout))
+        return self._form(GROUP, name, checked_name("group", group), 0, timeout, reentrant)
 
-    def semaphore(self, name: str, k: int, *, timeout: float | None = None) -> L:
+    def semaphore(self, name: str | bytes, k: int, *, timeout: float | None = None) -> L:
         """At most k tasks at a time. All members must give the same k."""
-        k = checked("k", k, Count)
-        return self._lock(SEMAPHORE, checked_text("name", name), "", k, checked_timeout(timeout))
+        return self._form(SEMAPHORE, name, "", checked("k", k, Count), timeout, False)
 
-    def try_mutex(self, name: str, *, timeout: float = 0.0) -> T:
+    def try_mutex(self, name: str | bytes, *, timeout: float = 0.0) -> T:
         """As `mutex`, but return None if the lock cannot be acquired within `timeout`. With 0 no other member is asked:
         that succeeds at the member that held the lock last, if no other one has asked for it."""
         return self._try(self.mutex(name, timeout=timeout))
 
-    def try_exclusive(self, name: str, *, timeout: float = 0.0) -> T:
+    def try_exclusive(self, name: str | bytes, *, timeout: float = 0.0) -> T:
         return self._try(self.exclusive(name, timeout=timeout))
 
-    def try_shared(self, name: str, *, timeout: float = 0.0) -> T:
+    def try_shared(self, name: str | bytes, *, timeout: float = 0.0) -> T:
         return self._try(self.shared(name, timeout=timeout))
 
-    def try_group(self, name: str, group: str, *, timeout: float = 0.0) -> T:
+    def try_group(self, name: str | bytes, group: str | bytes, *, timeout: float = 0.0) -> T:
         return self._try(self.group(name, group, timeout=timeout))
 
-    def try_semaphore(self, name: str, k: int, *, timeout: float = 0.0) -> T:
+    def try_semaphore(self, name: str | bytes, k: int, *, timeout: float = 0.0) -> T:
         return self._try(self.semaphore(name, k, timeout=timeout))
 
+    def _form(self, mode: str, name: str | bytes, group: str, k: int, timeout: float | None, reentrant: bool) -> L:
+        name, timeout = checked_name("name", name), checked_timeout(timeout)
+        return self._lock(mode, name, group, k, timeout, checked("reentrant", reentrant, Flag))
+
     @abstractmethod
-    def _lock(self, mode: str, name: str, group: str, k: int, timeout: float | None) -> L: ...
+    def _lock(self, mode: str, name: str, group: str, k: int, timeout: float | None, reentrant: bool = False) -> L: ...
 
     @abstractmethod
     def _try(self, lock: L) -> T: ...
 
 
-class Lock:
-    """A lock that can be acquired, again and again: with `async with`, or with `acquire` and `Held.release`.
+class Lock(Acquirable[Held]):
+    """A lock that can be acquired, again and again: with `async with`, or with `acquire` and `release`.
 
     >>> import asyncio
     >>> async def pay() -> None:
     ...     async with join("a", {"a": "127.0.0.1:7101"}) as cluster:
     ...         lock = cluster.mutex("invoices", timeout=2.5)
     ...         async with lock as held:
-    ...             print(held.name, held.held)
-    ...         held = await lock.try_acquire()  # None if that takes longer than the timeout
-    ...         held.release()
+    ...             print(held.name, held.held, lock.locked())
+    ...         held = await lock.acquire(timeout=0.5)  # None if that takes longer
+    ...         print(lock)
+    ...         lock.release()  # or held.release()
     >>> asyncio.run(pay())
-    invoices True
+    invoices True True
+    <locked exclusive Lock object 'invoices' of 'a', held by task ... with fence ... at 0x...>
     """
 
-    __slots__ = ("_bodies", "_entrance", "_timeout", "_want", "name")
+    __slots__ = ("_entrance", "_want")
 
-    def __init__(self, name: str, entrance: Entrance, want: Want, timeout: float | None) -> None:
+    def __init__(
+        self, entrance: Entrance, want: Want, mode: str, k: int, timeout: float | None, reentrant: bool
+    ) -> None:
+        super().__init__(mode, entrance.name, want.label, k, timeout, reentrant)
         self._entrance = entrance
         self._want = want
-        self._timeout = timeout
-        self._bodies: list[WithBody] = []
-        self.name = name
 
-    async def acquire(self) -> Held:
-        """Acquire the lock, or raise `LockTimeout` when its timeout is over."""
-        return await self._entrance.acquire(self._want, self._timeout)
+    def _inside(self) -> Collection[Held]:
+        return self._entrance.inside
 
-    async def try_acquire(self) -> Held | None:
-        """Acquire the lock; None if that takes longer than its timeout."""
-        try:
-            return await self.acquire()
-        except LockTimeout:
-            return None
+    def _joins_now(self) -> bool:
+        return self._want.shared and self._entrance.could_enter_now(self._want)
 
-    async def __aenter__(self) -> Held:
-        held = await self.acquire()
-        self._bodies.append(WithBody(held))
-        return held
+    async def _enter(self, limit: float | None, owner: object) -> Held:
+        return await self._entrance.acquire(self._want, limit)
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        innermost(self._bodies).end(error)
+    def _place(self) -> str:
+        return repr(self._entrance.membership.name)
 
 
 class Cluster(LockForms[Lock, Awaitable[Held | None]]):
@@ -258,7 +255,7 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         await membership.over.wait()
         return membership.ended
 
-    def guarded(self, name: str, machine: Machine, *, timeout: float | None = None) -> Guarded:
+    def guarded(self, name: str | bytes, machine: Machine, *, timeout: float | None = None) -> Guarded:
         """A replicated object, whose operations are issued under a lock (`congenial.net.guarded`).
 
         Every member must name it, as soon as it has joined, with an object of the same class in the same state. Its
@@ -266,8 +263,8 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         """
         if isinstance(machine, type) or not callable(getattr(machine, "apply", None)):
             raise wrong("machine", machine, "an object with a method apply(operation)")
-        name, timeout = checked_text("name", name), checked_timeout(timeout)
-        return Guarded(self._host.locks.guard(guarded_key(name), name, machine), timeout)
+        name, timeout = checked_name("name", name), checked_timeout(timeout)
+        return Guarded(self._host.locks.guard(guarded_key(name), readable(name), machine), timeout)
 
     def status(self, *, lock: str | None = None, top: int = 1000) -> dict[str, Any]:
         """This process's links, locks, holders and queues, as plain data.
@@ -282,13 +279,14 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         10,000. The event loop goes on meanwhile, however many locks there are."""
         return await self._host.reports.of_all(lock, top)
 
-    def _lock(self, mode: str, name: str, group: str, k: int, timeout: float | None) -> Lock:
+    def _lock(self, mode: str, name: str, group: str, k: int, timeout: float | None, reentrant: bool = False) -> Lock:
         host = self._host
         if mode == SEMAPHORE:
-            return Lock(name, host.locks.hall(semaphore_key(name), name, k), ALONE_WANT, timeout)
+            hall = host.locks.hall(semaphore_key(name), readable(name), k)
+            return Lock(hall, ALONE_WANT, mode, k, timeout, reentrant)
         door = self._doors.get(name)
         if door is None:
-            door = self._doors[name] = host.locks.door(lock_key(name), name)
+            door = self._doors[name] = host.locks.door(lock_key(name), readable(name))
         if mode == EXCLUSIVE:
             want = ALONE_WANT
         elif not door.grouped:
@@ -298,8 +296,8 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         elif mode == SHARED:
             want = Want(READERS, True, None)
         else:
-            want = Want(group_number(group), True, group)
-        return Lock(name, door, want, timeout)
+            want = Want(group_number(group), True, readable(group))
+        return Lock(door, want, mode, k, timeout, reentrant)
 
     def _try(self, lock: Lock) -> Awaitable[Held | None]:
         return lock.try_acquire()

@@ -67,5 +67,23 @@ def shown(key: str) -> str:
     return f"(long name {key[1:13]}...)" if key.startswith(_HASH_MARK) else key
 
 
+def readable(name: str) -> str:
+    """A name as it may stand in a report: what is no text is written as an escape."""
+    return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode()
+
+
+def is_text(name: str) -> bool:
+    """Whether a name can be written as text; otherwise it was given as bytes that are not UTF-8."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def bytes_of(name: str) -> bytes:
+    return name.encode("utf-8", "surrogateescape")
+
+
 def _digest(raw: bytes) -> bytes:
     return blake2b(raw, digest_size=32).digest()

@@ -22,7 +22,16 @@ import msgspec
 
 from congenial.kernel.errors import ConfigError, CongenialError, IllegalStep
 from congenial.net import forks
-from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld, ProtocolError
+from congenial.net.acquiring import Terms
+from congenial.net.errors import (
+    ClusterDegraded,
+    LockLost,
+    LockTimeout,
+    NotHeld,
+    ProtocolError,
+    TimeoutTooLong,
+    WouldDeadlock,
+)
 from congenial.net.held import Held
 from congenial.net.local import LocalListener, is_trusted, listen, user_of
 from congenial.net.locks import Cluster
@@ -38,6 +47,8 @@ ERRORS: dict[str, type[CongenialError]] = {
         LockLost,
         ProtocolError,
         ConfigError,
+        WouldDeadlock,
+        TimeoutTooLong,
         IllegalStep,
         CongenialError,
     )
@@ -55,6 +66,19 @@ class Ask(msgspec.Struct, forbid_unknown_fields=True):
     k: int = 1
     timeout: float | None = None
     top: int = 1000
+    owner: int = 0  # which task or thread of the program asks: if it waits for itself, it is told
+    raw: bool = False  # name and group stand for bytes, each written as the character of that number
+
+    def names(self) -> tuple[str, str]:
+        if not self.raw:
+            return self.name, self.group
+        try:
+            name, group = [
+                text.encode("latin-1").decode("utf-8", "surrogateescape") for text in (self.name, self.group)
+            ]
+        except UnicodeEncodeError as error:
+            raise ProtocolError(f"a raw name has characters that are no bytes: {error}") from None
+        return name, group
 
 
 class Answer(msgspec.Struct, omit_defaults=True):
@@ -164,7 +188,10 @@ class Session:
 
     async def _acquire(self, ask: Ask) -> None:
         try:
-            held = await self.cluster._lock(ask.mode, ask.name, ask.group, ask.k, ask.timeout).acquire()
+            name, group = ask.names()
+            lock = self.cluster._lock(ask.mode, name, group, ask.k, None)
+            held = await lock._acquire((self, ask.owner) if ask.owner else object(), Terms(True, -1.0, ask.timeout))
+            assert held is not None
         except CongenialError as error:
             self._answer(Answer(ask.id, error=type(error).__name__, text=str(error)))
             return

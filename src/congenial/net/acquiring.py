@@ -1,0 +1,220 @@
+"""What a program can do with a lock: acquire it and release it, as `threading.Lock` and `asyncio.Lock` have it.
+
+Each lock that is held has an owner: a task, or a thread. A task that would wait for a lock that it holds itself gets
+`WouldDeadlock` instead, whichever lock object it used; with `reentrant=True` it gets the lock once more. Nobody else
+could help it: only if the task gave a timeout does it wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Collection
+from types import TracebackType
+from typing import Generic, TypeVar, overload
+
+from congenial.net.checked import checked_timeout, wrong
+from congenial.net.errors import LockTimeout, NotHeld, WouldDeadlock
+from congenial.net.held import Losable, WithBody, current_task, innermost
+
+EXCLUSIVE, SHARED, GROUP, SEMAPHORE = ("exclusive", "shared", "group", "semaphore")
+AS_THE_LOCK_SAYS = -1.0
+
+H = TypeVar("H", bound=Losable)
+
+
+class Terms:
+    """How long one call waits, and whether it says by an error, or by None, that this was not enough."""
+
+    __slots__ = ("limit", "strict")
+
+    def __init__(self, blocking: bool, timeout: float | None, own: float | None) -> None:
+        own_limit = type(timeout) in (int, float) and timeout == AS_THE_LOCK_SAYS
+        self.strict = bool(blocking) and own_limit
+        if not isinstance(blocking, int):
+            raise wrong("blocking", blocking, "true or false")
+        if not blocking:
+            if timeout is not None and not own_limit:
+                raise wrong("timeout", timeout, "left out if blocking is false")
+            self.limit: float | None = 0.0
+        elif own_limit:
+            self.limit = own
+        else:
+            self.limit = checked_timeout(timeout)
+
+
+class Acquirable(ABC, Generic[H]):
+    """A lock in one form, that can be acquired again and again."""
+
+    __slots__ = ("__weakref__", "_bodies", "_kept", "_timeout", "group", "k", "mode", "name", "reentrant")
+
+    def __init__(
+        self, mode: str, name: str, group: str | None, k: int, timeout: float | None, reentrant: bool = False
+    ) -> None:
+        self.mode = mode
+        self.name = name
+        self.group = group
+        self.k = k
+        self.reentrant = reentrant
+        self._timeout = timeout
+        self._kept: list[H] = []  # acquired by this object, and not released as far as it knows
+        self._bodies: list[WithBody[H]] = []
+
+    # -- acquiring -------------------------------------------------------------------------------------
+
+    @overload
+    async def acquire(self) -> H: ...
+
+    @overload
+    async def acquire(self, blocking: bool = True, timeout: float | None = AS_THE_LOCK_SAYS) -> H | None: ...
+
+    async def acquire(self, blocking: bool = True, timeout: float | None = AS_THE_LOCK_SAYS) -> H | None:
+        """Acquire the lock, and return what is held.
+
+        Without arguments it waits as long as the lock's own timeout, and then raises `LockTimeout`. With `timeout`, in
+        seconds or None for ever, or with `blocking=False`, it returns None if the lock could not be acquired.
+        """
+        return await self._acquire(current_task(), Terms(blocking, timeout, self._timeout))
+
+    async def try_acquire(self) -> H | None:
+        """Acquire the lock; None if that takes longer than its timeout."""
+        try:
+            return await self.acquire()
+        except LockTimeout:
+            return None
+
+    async def _acquire(self, owner: object, terms: Terms) -> H | None:
+        inside = self._inside()
+        if inside and (self.reentrant or (terms.limit is None and not self._joins_now())):
+            own = [held for held in inside if held.owner == owner]
+            if self.reentrant and own and self._is_covered_by(own[0]):
+                own[0]._again += 1
+                self._kept.append(own[0])
+                return own[0]
+            if terms.limit is None and len(own) >= (self.k if self.mode == SEMAPHORE else 1):
+                raise WouldDeadlock(
+                    f"{_shown(owner)} holds {self.name!r} and would wait for itself: release it first, give a timeout"
+                    + ("" if self.mode == SEMAPHORE else ", or make the lock with reentrant=True")
+                )
+        if self._kept:
+            self._kept = [held for held in self._kept if held.held or (held.lost and held.owner != owner)]
+        try:
+            held = await self._enter(terms.limit, owner)
+        except LockTimeout:
+            if terms.strict:
+                raise
+            return None
+        held.mode = self.mode
+        held.owner = owner
+        self._kept.append(held)
+        return held
+
+    def _is_covered_by(self, held: H) -> bool:
+        """A task that holds a lock alone may share it with itself, but not the other way round."""
+        return held.mode == EXCLUSIVE or (held.mode == self.mode and held.group == self.group)
+
+    # -- releasing -------------------------------------------------------------------------------------
+
+    def release(self, n: int = 1) -> None:
+        """Release what was acquired last: by this task, or else by any other with this lock object. Raises `NotHeld` if
+        there is nothing to release, `LockLost` if it was lost. `n` is for semaphores: how many to release."""
+        self._release(current_task(), n)
+
+    def _release(self, owner: object, n: int) -> None:
+        if type(n) is not int or n < 1 or (n > 1 and self.mode != SEMAPHORE):
+            raise wrong("n", n, "1, or for a semaphore a whole number of at least 1")
+        if n > 1 and n > len([held for held in self._kept if held.held]):
+            raise NotHeld(f"{self.name!r} is not held {n} times")
+        for _ in range(n):
+            self._take(owner).release()
+
+    def _take(self, owner: object) -> H:
+        """The latest of what this owner has acquired, or else of what others have."""
+        kept = [held for held in self._kept if held.held or held.lost]
+        mine = [at for at, held in enumerate(kept) if held.owner == owner]
+        if not kept or (self.reentrant and not mine):
+            self._kept = kept
+            whose = f" by {_shown(owner)}" if kept else ""
+            raise NotHeld(f"{self.name!r} is not held{whose}: there is nothing to release")
+        held = kept.pop(mine[-1] if mine else -1)
+        self._kept = kept
+        return held
+
+    def _count(self, owner: object) -> int:
+        """How often this owner holds it."""
+        return sum([1 + held._again for held in self._inside() if held.owner == owner])
+
+    def _release_all(self, owner: object) -> int:
+        count = self._count(owner)
+        if not count:
+            raise NotHeld(f"{self.name!r} is not held by {_shown(owner)}: there is nothing to release")
+        for _ in range(count):
+            self._release(owner, 1)
+        return count
+
+    def locked(self) -> bool:
+        """Whether this process holds the lock, in whichever form: nobody is asked, so others may hold it. A semaphore
+        is locked if this process has all its places."""
+        return len(self._inside()) >= (self.k if self.mode == SEMAPHORE else 1)
+
+    # -- as a block ------------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> H:
+        held = await self.acquire()
+        self._bodies.append(WithBody(held))
+        return held
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        body = innermost(self._bodies)
+        self._drop(body.held)
+        body.end(error)
+
+    def _drop(self, held: H) -> None:
+        """It is released by other means."""
+        for at in range(len(self._kept) - 1, -1, -1):
+            if self._kept[at] is held:
+                del self._kept[at]
+                break
+
+    # -- below -----------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _inside(self) -> Collection[H]:
+        """All that this process holds of the lock, in whichever form."""
+
+    @abstractmethod
+    def _joins_now(self) -> bool:
+        """Whether entering takes no waiting although others of this process are inside."""
+
+    @abstractmethod
+    async def _enter(self, limit: float | None, owner: object) -> H: ...
+
+    @abstractmethod
+    def _place(self) -> str:
+        """Whose lock it is, in words."""
+
+    def _described(self, kind: str, at: int) -> str:
+        state = "locked" if self.locked() else "unlocked"
+        what = {GROUP: f"group {self.group!r} of", SEMAPHORE: f"{self.k} places of"}.get(self.mode, self.mode)
+        inside = list(self._inside())
+        holder = ""
+        if len(inside) == 1:
+            holder = f", held by {_shown(inside[0].owner)} with fence {inside[0].fence}"
+        elif inside:
+            holder = f", held {len(inside)} times"
+        return f"<{state} {what} {kind} object {self.name!r} of {self._place()}{holder} at {at:#x}>"
+
+    def __repr__(self) -> str:
+        return self._described(type(self).__name__, id(self))
+
+
+def _shown(owner: object) -> str:
+    if isinstance(owner, asyncio.Task):
+        return f"task {owner.get_name()!r}"
+    if isinstance(owner, int):
+        names = [thread.name for thread in threading.enumerate() if thread.ident == owner]
+        return f"thread {names[0]!r}" if names else f"thread {owner}"
+    return "another program" if owner is None else str(owner)

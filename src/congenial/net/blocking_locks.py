@@ -1,0 +1,260 @@
+"""Locks for threads: what `Lock`, `Held` and `Guarded` are for tasks."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from copy import deepcopy
+from types import TracebackType
+from typing import Any, cast, overload
+
+from congenial.net.acquiring import AS_THE_LOCK_SAYS, Acquirable, Terms
+from congenial.net.errors import LockTimeout
+from congenial.net.guarded import Guarded, Section
+from congenial.net.held import Held, Losable
+from congenial.net.loop_thread import LoopThread
+
+
+class BlockingHeld:
+    """A lock held by a thread: its `name`, `group` and `fence` as those of `Held`.
+
+    >>> from congenial import join_blocking
+    >>> with join_blocking("a", {"a": "127.0.0.1:7101"}) as cluster:
+    ...     held = cluster.mutex("invoices").acquire()
+    ...     held.check()
+    ...     held.release()
+    ...     print(held.name, held.held)
+    invoices False
+    """
+
+    def __init__(self, cluster: LoopThread, held: Losable) -> None:
+        self._cluster = cluster
+        self._held = held
+        self.name = held.name
+        self.group = held.group
+        self.fence = held.fence
+        self.mode = held.mode
+        self.owner = held.owner
+
+    @property
+    def held(self) -> bool:
+        """True while the lock is neither released nor lost."""
+        self._settle()
+        return self._held._inside
+
+    @property
+    def lost(self) -> bool:
+        self._settle()
+        return bool(self._held._why)
+
+    def check(self) -> None:
+        """Raise `LockLost` if the lock is lost, `NotHeld` if it has been released; do nothing if it is held."""
+        if not self.held:
+            raise self._held._not_held()
+
+    def _settle(self) -> None:
+        """Find out by the clock whether the lock is lost. The cluster's thread may not get to it before the lease is
+        renewed; that does not matter any more."""
+        if self._held._has_run_out():
+            if threading.current_thread() is self._cluster._thread:  # in a callback
+                self._held._expire()
+            else:
+                self._cluster._call(self._held._expire)
+
+    def on_lost(self, callback: Callable[[], object]) -> None:
+        """Call `callback` when the lock is lost, in the cluster's thread: it should be quick."""
+        self._cluster._call(lambda: self._held.on_lost(callback))
+
+    def release(self) -> None:
+        if self._cluster._forked is not None:
+            self._held.check()  # raises: it is for the parent to release it
+        self._cluster._call(self._held.release)
+
+    def __enter__(self) -> BlockingHeld:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._finish(error)
+
+    def _finish(self, error: BaseException | None) -> None:
+        """Release the lock; raise `LockLost` if it is lost and no other error is on its way."""
+        self._settle()
+        if self._held._inside:
+            self._cluster._call(self._held._finish)
+        if self._held._why and error is None:
+            raise self._held._not_held()
+
+    def __repr__(self) -> str:
+        return repr(self._held)
+
+
+class BlockingSection(BlockingHeld):
+    """The right to issue operations on a guarded object.
+
+    >>> from congenial.problems.weak import Counter
+    >>> from congenial import join_blocking
+    >>> with join_blocking("a", {"a": "127.0.0.1:7101"}) as cluster:
+    ...     with cluster.guarded("total", Counter()) as section:
+    ...         print(section.issue(5), section.issue(7))
+    5 12
+    """
+
+    def issue(self, operation: Any) -> Any:
+        """Have all replicas execute an operation; its result, or `LockLost`, and then it is never executed."""
+        return self._cluster._run(cast(Section, self._held).issue(operation))
+
+    def _finish(self, error: BaseException | None) -> None:
+        if self.held:  # if it is lost, the last `issue` has said so
+            self.release()
+
+
+class BlockingLock:
+    """A lock that can be acquired, again and again, like `Lock`: with `with`, or with `acquire` and `release`, as a
+    `threading.Lock`. Threads may share it.
+
+    >>> from congenial import join_blocking
+    >>> with join_blocking("a", {"a": "127.0.0.1:7101"}) as cluster:
+    ...     lock = cluster.mutex("invoices", timeout=2.5)
+    ...     with lock as held:
+    ...         print(held.name, held.held, lock.locked())
+    ...     if lock.acquire(timeout=0.5):  # None if that takes longer
+    ...         lock.release()
+    invoices True True
+    """
+
+    def __init__(
+        self,
+        cluster: LoopThread,
+        mode: str,
+        name: str,
+        group: str | None,
+        k: int,
+        reentrant: bool,
+        make: Callable[[], Acquirable[Any]],
+    ) -> None:
+        self.mode = mode
+        self.name = name
+        self.group = group
+        self.k = k
+        self.reentrant = reentrant
+        self._cluster = cluster
+        self._make = make  # the lock, in the loop's thread
+        self._made: Acquirable[Any] | None = None
+        self._entered = threading.local()
+
+    def _lock(self) -> Acquirable[Any]:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    @overload
+    def acquire(self) -> BlockingHeld: ...
+
+    @overload
+    def acquire(self, blocking: bool = True, timeout: float | None = AS_THE_LOCK_SAYS) -> BlockingHeld | None: ...
+
+    def acquire(self, blocking: bool = True, timeout: float | None = AS_THE_LOCK_SAYS) -> BlockingHeld | None:
+        """Acquire the lock, and return what is held.
+
+        Without arguments it waits as long as the lock's own timeout, and then raises `LockTimeout`. With `timeout`, in
+        seconds or None for ever, or with `blocking=False`, it returns None if the lock could not be acquired.
+        """
+        work = self._acquire(threading.get_ident(), blocking, timeout)
+        held = self._cluster._run(work, undo=lambda held: None if held is None else held.release())
+        return None if held is None else BlockingHeld(self._cluster, held)
+
+    async def _acquire(self, owner: int, blocking: bool, timeout: float | None) -> Losable | None:
+        lock = self._lock()
+        held: Losable | None = await lock._acquire(owner, Terms(blocking, timeout, lock._timeout))
+        return held
+
+    def try_acquire(self) -> BlockingHeld | None:
+        """Acquire the lock; None if that takes longer than its timeout."""
+        try:
+            return self.acquire()
+        except LockTimeout:
+            return None
+
+    def release(self, n: int = 1) -> None:
+        """Release what was acquired last: by this thread, or else by any other with this lock object; as
+        `Lock.release`."""
+        owner = threading.get_ident()
+        self._cluster._call(lambda: self._lock()._release(owner, n))
+
+    def locked(self) -> bool:
+        """Whether this process holds the lock, in whichever form; as `Lock.locked`."""
+        return self._cluster._call(lambda: self._lock().locked())
+
+    def __enter__(self) -> BlockingHeld:
+        held = self.acquire()
+        if not hasattr(self._entered, "stack"):
+            self._entered.stack = []
+        self._entered.stack.append(held)
+        return held
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        held: BlockingHeld = self._entered.stack.pop()
+        held._finish(error)
+
+    def __repr__(self) -> str:
+        return self._cluster._call(lambda: self._lock()._described("BlockingLock", id(self)))
+
+    # -- what `threading.Condition` asks of its lock ---------------------------------------------------
+
+    def _is_owned(self) -> bool:
+        return self._recursion_count() > 0
+
+    def _recursion_count(self) -> int:
+        owner = threading.get_ident()
+        return self._cluster._call(lambda: self._lock()._count(owner))
+
+    def _release_save(self) -> int:
+        owner = threading.get_ident()
+        return self._cluster._call(lambda: self._lock()._release_all(owner))
+
+    def _acquire_restore(self, count: int) -> None:
+        for _ in range(count):
+            self.acquire(timeout=None)
+
+
+class BlockingGuarded:
+    """A replicated object that threads can work on, like `Guarded`.
+
+    >>> from congenial.problems.weak import Counter
+    >>> from congenial import join_blocking
+    >>> with join_blocking("a", {"a": "127.0.0.1:7101"}) as cluster:
+    ...     total = cluster.guarded("total", Counter())
+    ...     with total as section:
+    ...         _ = section.issue(5)
+    ...     print(total.replica.total)
+    5
+    """
+
+    def __init__(self, cluster: LoopThread, guarded: Guarded) -> None:
+        self.name = guarded.name
+        self._cluster = cluster
+        self._guarded = guarded
+        self._entered = threading.local()
+
+    @property
+    def replica(self) -> Any:
+        """A copy of the object as it is here. It may be behind."""
+        return self._cluster._call(lambda: deepcopy(self._guarded.replica))
+
+    def acquire(self) -> BlockingSection:
+        return BlockingSection(self._cluster, self._cluster._run(self._guarded.acquire(), undo=Held.release))
+
+    def __enter__(self) -> BlockingSection:
+        section = self.acquire()
+        if not hasattr(self._entered, "stack"):
+            self._entered.stack = []
+        self._entered.stack.append(section)
+        return section
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        section: BlockingSection = self._entered.stack.pop()
+        section._finish(error)

@@ -1,0 +1,119 @@
+"""CPython's tests of `threading`'s locks, run against the blocking form: a cluster of one member, and of three.
+
+The tests are those of the interpreter that runs them (`cpython.py`). `CANNOT` lists the single tests that cannot apply,
+and why. A test of that list that begins to pass fails here, so that the list stays true.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import cpython
+import pytest
+from netlab import QUICK
+
+import congenial
+from congenial.net.config import free_addresses
+
+lock_tests = cpython.suite("test.lock_tests")
+numbers = itertools.count()
+ONCE = 0.5  # seconds in which others can be asked
+
+FORK = "a lock of a cluster cannot be begun anew in a forked child: the child is no member"
+GROWS = "a semaphore of a cluster has the k that all members give; it does not grow"
+OTHER_REPR = "it says its name and its holder instead"
+CANNOT = {
+    "Lock": {
+        "test_at_fork_reinit": FORK,
+        "test_reacquire": "a thread that waits for itself gets WouldDeadlock; there it waits for another to release",
+    },
+    "RLock": {},
+    "Semaphore": {"test_release_unacquired": GROWS, "test_repr": OTHER_REPR},
+    "BoundedSemaphore": {"test_repr": OTHER_REPR},
+}
+
+
+class Types:
+    """What the suites make: locks of new names, in a cluster."""
+
+    def __init__(self, cluster: congenial.BlockingCluster) -> None:
+        self.cluster = cluster
+
+    def _name(self) -> str:
+        return f"lock {next(numbers)}"
+
+    def lock(self, reentrant: bool = False) -> congenial.BlockingLock:
+        lock = self.cluster.mutex(self._name(), reentrant=reentrant)
+        with lock:  # so that it is here: acquire(blocking=False) asks nobody
+            return lock
+
+    def rlock(self) -> congenial.BlockingLock:
+        return self.lock(reentrant=True)
+
+    def semaphore(self, value: int = 1) -> Any:
+        return Places(self.cluster, self._name(), value)
+
+
+class Places:
+    """A semaphore that says True where ours says what is held, since one test compares. And where ours asks nobody
+    (`blocking=False`) this one asks the others once, since they may have its places."""
+
+    def __init__(self, cluster: congenial.BlockingCluster, name: str, k: int) -> None:
+        self.lock = cluster.semaphore(name, k)
+        self.release = self.lock.release
+
+    def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool:
+        if not blocking and timeout is None:
+            return self.lock.acquire(timeout=ONCE) is not None
+        return self.lock.acquire(blocking, timeout) is not None
+
+    def __enter__(self) -> None:
+        self.lock.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self.lock.__exit__(*error)
+
+
+SUITES = {
+    "Lock": (lock_tests.LockTests, {"locktype": "lock"}),
+    "RLock": (lock_tests.RLockTests, {"locktype": "rlock"}),
+    "Semaphore": (lock_tests.SemaphoreTests, {"semtype": "semaphore"}),
+    "BoundedSemaphore": (lock_tests.BoundedSemaphoreTests, {"semtype": "semaphore"}),
+}
+TESTS = [(suite, name) for suite, (case, _) in SUITES.items() for name in cpython.tests_of(case)]
+
+
+@pytest.fixture(scope="module", params=[1, 3], ids=["one member", "three members"])
+def cluster(request: pytest.FixtureRequest) -> Iterator[congenial.BlockingCluster]:
+    """The first member of a cluster of so many."""
+    names = "abc"[: request.param]
+    peers = dict(zip(names, free_addresses(len(names)), strict=True))
+    members = [congenial.join_blocking(name, peers, timing=QUICK).start() for name in names]
+    try:
+        members[0].ready(30)
+        yield members[0]
+    finally:
+        for member in members:
+            member.close()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # threads of tests that must fail
+@pytest.mark.parametrize(("suite", "name"), TESTS)
+def test_of_cpython(suite: str, name: str, cluster: congenial.BlockingCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name in CANNOT[suite]:
+        monkeypatch.setattr(lock_tests.support, "SHORT_TIMEOUT", 1.0)
+    case, made = SUITES[suite]
+    types = Types(cluster)
+    tried = type(f"Our{suite}", (case,), {kind: staticmethod(getattr(types, make)) for kind, make in made.items()})
+    problem = cpython.problem_of(tried, name)
+    why = CANNOT[suite].get(name)
+    if why is None:
+        assert not problem, problem
+    else:
+        assert problem, f"it passes now: take it from the list, where it says: {why}"
+
+
+def test_the_list_names_tests_that_exist() -> None:
+    assert {(suite, name) for suite, names in CANNOT.items() for name in names} <= set(TESTS)
