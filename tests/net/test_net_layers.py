@@ -14,7 +14,7 @@ STORAGE = {"storage", "journal", "logfile", "markfile", "saved"}
 LAYERS = (  # from the bottom
     STORAGE
     | {"errors", "logs", "names", "operations", "local", "checked", "addresses", "config", "secret"}
-    | {"authority", "certs", "tls", "forks", "notify", "loop_thread"},
+    | {"authority", "certs", "tls", "forks", "notify", "loop_thread", "histogram"},
     {"wire", "turn", "numbering", "lease"},
     {"codec", "handshake"},
     {"link"},

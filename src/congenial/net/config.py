@@ -121,6 +121,7 @@ class ClusterConfig:
     secret: PlainFile = ""  # a file with a secret that all members know; this user's, if all are on this machine
     listen: Listen = ""  # where members listen, if not at their addresses in `nodes`: a host, or host:port
     metrics: Place = ""  # host:port where Prometheus metrics, /healthz and /readyz are served
+    metrics_by_lock: Flag = False  # whether metrics tell locks apart, by a label with the lock's name
 
     def __post_init__(self) -> None:
         check_nodes("nodes", self.nodes)
@@ -198,6 +199,7 @@ class ClusterFields(TypedDict, total=False):
     secret: str
     listen: str
     metrics: str
+    metrics_by_lock: bool
 
 
 def config_of(

@@ -112,6 +112,7 @@ class Door(Entrance):
                 self.inside.remove(held)
             except KeyError:
                 raise held._not_held() from None
+            self.tally.add_hold(held)
             if not self.inside:
                 self._leave()
                 self.pump()
@@ -123,6 +124,7 @@ class Door(Entrance):
         held = self._new_held(want)
         self.inside.add(held)
         self.entries += 1
+        self.tally.entries += 1
         return held
 
     def _new_held(self, want: Want) -> Held:
@@ -202,6 +204,7 @@ class Door(Entrance):
         self.group = self.asked
         self.yielding = False
         self.sessions += 1
+        self.tally.sessions += 1
         if session != self.session:
             self.session = session
             self.turn = 0

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from abc import ABC, abstractmethod
-from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Final
@@ -23,6 +23,7 @@ from congenial.kernel.shell import ProcessEvent, Received, TimedOut
 from congenial.net.absence import degraded, missing
 from congenial.net.errors import ClusterDegraded, LockTimeout, ProtocolError
 from congenial.net.held import Held
+from congenial.net.histogram import LONG_BUCKETS, Histogram
 from congenial.net.lease import ENDLESS, Lease
 from congenial.net.logs import log
 from congenial.net.membership import Membership
@@ -32,7 +33,6 @@ from congenial.net.seat import Seat
 OUTVOTED: Final = "the others have gone on without this process, or too few of them are left"
 RAN_OUT: Final = "the others have gone on without this process, or may have: it has not reached a majority for too long"
 YIELD_EVERY: Final = 64  # acquisitions, after which the event loop gets a turn and hears the network
-BUCKETS: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of waiting times, in seconds
 
 
 class Want:
@@ -97,12 +97,18 @@ class Tally:
 
     def __init__(self) -> None:
         self.acquisitions = 0  # asked for, granted or not
-        self.waits = [0] * (len(BUCKETS) + 1)  # how long tasks waited that had to: a histogram over `BUCKETS`
-        self.waits_total = 0.0
+        self.entries = 0  # of tasks
+        self.sessions = 0  # of the process
+        self.timeouts = 0  # tasks that gave up
+        self.losses = 0  # holders that lost what they held
+        self.waits = Histogram()  # of the tasks that had to wait
+        self.holds = Histogram(LONG_BUCKETS)
 
-    def add_wait(self, seconds: float) -> None:
-        self.waits_total += seconds
-        self.waits[bisect_left(BUCKETS, seconds)] += 1
+    def add_hold(self, held: Held) -> None:
+        """It is released or lost: count how long it was held, once."""
+        if held._since:
+            self.holds.add(time.monotonic() - held._since)
+            held._since = 0.0
 
 
 class Entrance(ABC):
@@ -140,6 +146,7 @@ class Entrance(ABC):
             if self.error is not None:
                 raise self.error
             if timeout is not None and timeout <= 0:
+                self.tally.timeouts += 1
                 raise LockTimeout(f"lock {self.name!r} cannot be acquired without waiting")
             if membership.closing:
                 raise ClusterDegraded(membership.ended or f"{membership.name!r} has left the cluster")
@@ -169,6 +176,7 @@ class Entrance(ABC):
     def _expire(self, future: asyncio.Future[Held], timeout: float | None) -> None:
         if future.done():
             return
+        self.tally.timeouts += 1
         membership = self.membership
         if membership.rejoins and membership.roster.open and missing(membership):
             future.set_exception(degraded(membership, self.name))
@@ -201,6 +209,10 @@ class Entrance(ABC):
             self.release(held)
             held._lose(RAN_OUT)
 
+    def on_loss(self, held: Held) -> None:
+        self.tally.losses += 1
+        self.tally.add_hold(held)
+
     def lapse(self) -> None:
         """The lease is over: tell the holders."""
         for held in list(self.inside):
@@ -212,7 +224,7 @@ class Entrance(ABC):
 
     def _grant(self, waiter: Waiter, held: Held) -> None:
         self.queue.discard(waiter)
-        self.tally.add_wait(self.membership.now() - waiter.since)
+        self.tally.waits.add(self.membership.now() - waiter.since)
         waiter.future.set_result(held)
 
     # -- what nodes do ---------------------------------------------------------------------------------

@@ -95,6 +95,7 @@ class Hall(Entrance):
             seat = self.inside.pop(held, None)
             if seat is None:
                 raise held._not_held()
+            self.tally.add_hold(held)
             self._leave(seat)
             self.pump()
 
@@ -102,6 +103,7 @@ class Hall(Entrance):
         held = Held(self, want.label, fence)
         self.inside[held] = seat
         self.entries += 1
+        self.tally.entries += 1
         return held
 
     def _admit_waiters(self) -> None:
@@ -192,6 +194,7 @@ class Hall(Entrance):
         if isinstance(effect, Enter):
             self.asking -= 1
             self.sessions += 1
+            self.tally.sessions += 1
             self.granted.append((seat, self._fence(effect.fence)))
         elif isinstance(effect, Eject):
             self._lose(seat)

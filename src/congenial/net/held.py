@@ -8,6 +8,7 @@ an `async with` is interrupted at its next await, as `asyncio.timeout` does it, 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Collection, Generator
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -148,6 +149,8 @@ class Keeper(Protocol):
 
     def expire(self, held: Held) -> None: ...
 
+    def on_loss(self, held: Held) -> None: ...
+
 
 class Held(Losable):
     """A lock held by a task: its `name`, its `group` (None for an exclusive lock) and its `fence`.
@@ -168,11 +171,12 @@ class Held(Losable):
     can reject a holder that does not know that its session is over. (It is 0 with the few algorithms that give none.)
     """
 
-    __slots__ = ("_door",)
+    __slots__ = ("_door", "_since")
 
     def __init__(self, door: Keeper, group: str | None, fence: int) -> None:
         super().__init__(door.name, group, fence)
         self._door = door
+        self._since = time.monotonic()  # 0.0 when it has ended
 
     @property
     def held(self) -> bool:
@@ -199,6 +203,11 @@ class Held(Losable):
 
     def _expire(self) -> None:
         self._door.expire(self)
+
+    def _lose(self, why: str) -> None:
+        if not self._why:
+            self._door.on_loss(self)
+        super()._lose(why)
 
     def __enter__(self) -> Held:
         return self

@@ -139,8 +139,8 @@ class Host:
             "past": roster.past,
             "links": {link.name: self._status_of(link) for link in self.membership.links},
             "messages": self.messages_sent(),
-            "waits": sum(tally.waits),
-            "waits_total": round(tally.waits_total, 6),
+            "waits": tally.waits.count,
+            "waits_total": round(tally.waits.total, 6),
         }
 
     def _status_of(self, link: Link) -> dict[str, Any]:

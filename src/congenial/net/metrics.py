@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import socket
 import threading
 from collections.abc import Iterator
@@ -12,9 +13,12 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 from congenial.kernel.errors import ConfigError
 from congenial.net import forks
 from congenial.net.addresses import address
-from congenial.net.entrance import BUCKETS
-from congenial.net.health import HealthPages
+from congenial.net.entrance import Entrance
+from congenial.net.health import HealthPages, why_not_ready
+from congenial.net.histogram import Histogram
 from congenial.net.host import Host
+from congenial.net.reports import clipped
+from congenial.transform.epochs import Epochs
 
 
 def check_metrics() -> None:
@@ -88,36 +92,103 @@ class HostMetrics:
         self.host = host
 
     def collect(self) -> Iterator[Any]:
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+        yield self._build()
+        yield from self._of_cluster()
+        yield from self._of_locks()
+        yield from self._of_links()
+
+    def _build(self) -> Any:
+        from prometheus_client.core import GaugeMetricFamily
+
+        about = GaugeMetricFamily(
+            "congenial_build_info",
+            "1, with the version",
+            labels=["version", "python", "cluster", "node", "algorithm"],
+        )
+        host = self.host
+        labels = [version(), platform.python_version(), host.config.cluster, host.name, host.system.name]
+        about.add_metric(labels, 1)
+        return about
+
+    def _of_cluster(self) -> Iterator[Any]:
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         host = self.host
-        entries = CounterMetricFamily("congenial_entries", "Entries of tasks", labels=["lock"])
-        sessions = CounterMetricFamily("congenial_sessions", "Entries of the process", labels=["lock"])
-        inside = GaugeMetricFamily("congenial_inside", "Tasks inside", labels=["lock"])
-        waiting = GaugeMetricFamily("congenial_waiting", "Tasks that wait", labels=["lock"])
-        for entrance in host.locks.entrances():
-            entries.add_metric([entrance.label], entrance.entries)
-            sessions.add_metric([entrance.label], entrance.sessions)
-            inside.add_metric([entrance.label], len(entrance.inside))
-            waiting.add_metric([entrance.label], len(entrance.queue))
+        there = int(not why_not_ready(host))
+        yield GaugeMetricFamily("congenial_majority", "1 while a majority is there, with this member", there)
+        yield GaugeMetricFamily("congenial_members", "Members of the cluster", host.membership.n)
+        yield CounterMetricFamily("congenial_agreements", "Agreements on which members take part", agreements(host))
+        yield histogram("congenial_fsync_seconds", "How long it took to save state on disk", host.storage.syncs)
+
+    def _of_locks(self) -> Iterator[Any]:
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+        tally, entrances = self.host.locks.tally, self.host.locks.entrances()
+        yield GaugeMetricFamily("congenial_locks", "Locks that this member knows", len(entrances))
+        by_lock = ["lock"] if self.host.config.metrics_by_lock else []
+        entries = CounterMetricFamily("congenial_entries", "Entries of tasks", labels=by_lock)
+        sessions = CounterMetricFamily("congenial_sessions", "Entries of the process", labels=by_lock)
+        inside = GaugeMetricFamily("congenial_inside", "Tasks inside", labels=by_lock)
+        waiting = GaugeMetricFamily("congenial_waiting", "Tasks that wait", labels=by_lock)
+        if by_lock:
+            for label, used in _by_label(entrances).items():
+                entries.add_metric([label], used[0])
+                sessions.add_metric([label], used[1])
+                inside.add_metric([label], used[2])
+                waiting.add_metric([label], used[3])
+        else:
+            entries.add_metric([], tally.entries)
+            sessions.add_metric([], tally.sessions)
+            inside.add_metric([], sum([len(entrance.inside) for entrance in entrances]))
+            waiting.add_metric([], sum([len(entrance.queue) for entrance in entrances]))
         yield from (entries, sessions, inside, waiting)
+        yield CounterMetricFamily("congenial_timeouts", "Tasks that gave up", tally.timeouts)
+        yield CounterMetricFamily("congenial_losses", "Locks that were lost while they were held", tally.losses)
+        yield histogram("congenial_wait_seconds", "How long tasks waited that had to", tally.waits)
+        yield histogram("congenial_hold_seconds", "How long tasks were inside", tally.holds)
+
+    def _of_links(self) -> Iterator[Any]:
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
         messages = CounterMetricFamily("congenial_messages", "Messages sent, by kind", labels=["kind"])
-        for kind, count in host.messages_sent().items():
+        for kind, count in self.host.messages_sent().items():
             messages.add_metric([kind], count)
         yield messages
         resends = CounterMetricFamily("congenial_link_resends", "Messages sent again", labels=["peer"])
         sizes = CounterMetricFamily("congenial_link_bytes", "Bytes of messages sent", labels=["peer"])
         away = GaugeMetricFamily("congenial_peer_away", "1 while a peer is away", labels=["peer"])
-        for link in host.membership.links:
+        for link in self.host.membership.links:
             resends.add_metric([link.name], link.resent)
             sizes.add_metric([link.name], link.bytes_sent)
             away.add_metric([link.name], int(link.away))
         yield from (resends, sizes, away)
-        counts = list(host.locks.tally.waits)
-        steps = [(str(bound), sum(counts[: place + 1])) for place, bound in enumerate(BUCKETS)]
-        yield HistogramMetricFamily(
-            "congenial_wait_seconds",
-            "How long tasks waited that had to",
-            buckets=[*steps, ("+Inf", sum(counts))],
-            sum_value=host.locks.tally.waits_total,
-        )
+
+
+def version() -> str:
+    from congenial import __version__
+
+    return __version__
+
+
+def agreements(host: Host) -> int:
+    """How often the members have agreed on which of them take part."""
+    nodes = [seat.node for entrance in host.locks.entrances() for seat in entrance.seats]
+    return sum([node.instance for node in nodes if isinstance(node, Epochs)])
+
+
+def histogram(name: str, about: str, times: Histogram) -> Any:
+    from prometheus_client.core import HistogramMetricFamily
+
+    counts = list(times.counts)
+    steps = [(str(bound), sum(counts[: place + 1])) for place, bound in enumerate(times.bounds)]
+    return HistogramMetricFamily(name, about, buckets=[*steps, ("+Inf", sum(counts))], sum_value=times.total)
+
+
+def _by_label(entrances: list[Entrance]) -> dict[str, list[int]]:
+    """Entries, sessions, tasks inside and tasks that wait, by name. Long names are cut, and may then be the same."""
+    found: dict[str, list[int]] = {}
+    for entrance in entrances:
+        used = (entrance.entries, entrance.sessions, len(entrance.inside), len(entrance.queue))
+        before = found.get(clipped(entrance.label), [0, 0, 0, 0])
+        found[clipped(entrance.label)] = [one + other for one, other in zip(before, used, strict=True)]
+    return found

@@ -22,12 +22,14 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import time
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from congenial.kernel.errors import ConfigError
+from congenial.net.histogram import Histogram
 from congenial.net.journal import FORMAT, Damage, Format, Frames, Header, Owner
 from congenial.net.logfile import LogFile, new_log, reopen_log, sync_folder
 from congenial.net.markfile import InUse, MarkFile
@@ -43,6 +45,9 @@ _decode_entries = msgspec.msgpack.Decoder(list[tuple[str, bytes]]).decode
 
 class Storage:
     """Keeps nothing: everything is lost when the process ends."""
+
+    def __init__(self) -> None:
+        self.syncs = Histogram()  # how long it took until all was on disk
 
     def load(self, key: str, form: SavedForm = PLAIN) -> Any:
         """What was saved last; None if there is nothing."""
@@ -71,6 +76,7 @@ class DirectoryStorage(Storage):
     """Keeps values in a directory that no other process uses."""
 
     def __init__(self, directory: str | Path, owner: Owner) -> None:
+        super().__init__()
         self.shown = directory
         self.directory = Path(os.path.abspath(directory))  # the process may go to another directory
         self.owner = owner
@@ -130,8 +136,10 @@ class DirectoryStorage(Storage):
         self.check()
         assert self.log is not None
         assert self.mark is not None
+        started = time.monotonic()
         self.log.append(self.unwritten)
         self.log.sync()
+        self.syncs.add(time.monotonic() - started)
         self.unwritten = {}
         self.mark.write(self.log.sequence, self.header.identity)
         if self.log.size - self.live > max(self.live, self.least_garbage):
