@@ -1,10 +1,8 @@
-"""Metrics and logs, as machines read them."""
+"""Metrics, as Prometheus reads them."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-import logging
 import re
 import urllib.request
 from pathlib import Path
@@ -14,7 +12,6 @@ from netlab import QUICK, clusters, crash
 
 import congenial
 from congenial.net.config import free_addresses
-from congenial.net.logs import JsonLines
 from congenial.net.metrics import HostMetrics, MetricsServer, agreements
 
 LONG = 60.0
@@ -137,13 +134,3 @@ def test_the_page_lists_all_metrics() -> None:
     rows = "\n".join(re.findall(r"^\| (`congenial_.*?) \|", page, re.MULTILINE))
     served = {family.name + ("_total" if family.type == "counter" else "") for family in families}
     assert set(re.findall(r"`(congenial_\w+)`", rows)) == served
-
-
-def test_a_log_line_is_an_event_with_values() -> None:
-    record = logging.LogRecord("congenial.net", logging.WARNING, "", 0, "peer.away peer=b", (), None)
-    record.event = "peer.away"
-    record.values = {"peer": "b"}
-    line = json.loads(JsonLines().format(record))
-    assert line["event"] == "peer.away"
-    assert line["peer"] == "b"
-    assert line["level"] == "warning"

@@ -14,6 +14,7 @@ the parent crashes, its peers notice: the child does not keep the connections op
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import select
 import selectors
@@ -22,7 +23,7 @@ import weakref
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from congenial.net.logs import logger
+from congenial.net.logs import log_exception
 
 
 class Heir(Protocol):
@@ -53,7 +54,7 @@ def _in_child() -> None:
             try:
                 heir.on_fork()
             except Exception:  # the others must be told nevertheless
-                logger.exception("a forked child cannot let go of what it has inherited")
+                log_exception(logging.ERROR, "fork.failed", process=os.getpid())
     _heirs.clear()
 
 

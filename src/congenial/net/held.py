@@ -8,13 +8,14 @@ an `async with` is interrupted at its next await, as `asyncio.timeout` does it, 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Collection, Generator
 from typing import Any, Generic, Protocol, TypeVar
 
 from congenial.net.checked import wrong
 from congenial.net.errors import LockLost, NotHeld
-from congenial.net.logs import logger
+from congenial.net.logs import log_exception
 
 
 class Losable:
@@ -94,7 +95,7 @@ class Losable:
                 try:
                     callback()
                 except Exception:  # it must not keep others from learning of the loss
-                    logger.exception("a callback for the loss of %r failed", self.name)
+                    log_exception(logging.ERROR, "callback.failed", lock=self.name)
 
     def _abandon(self, why: str) -> None:
         """As if it were lost, but without calling anybody back."""

@@ -1,4 +1,7 @@
-"""Log lines that a person can read and a machine can parse: one event each, with named values."""
+"""Log lines that a person can read and a machine can parse: one event each, with named values.
+
+The names of events and values stay as they are from version to version. docs/operations.md lists them.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,18 @@ logger = logging.getLogger("congenial.net")
 
 def log(level: int, event: str, **values: object) -> None:
     """Write `event key=value ...`; a handler with `JsonLines` writes the same as one JSON object."""
+    _log(level, event, values, False)
+
+
+def log_exception(level: int, event: str, **values: object) -> None:
+    """The same with the exception that is being handled."""
+    _log(level, event, values, True)
+
+
+def _log(level: int, event: str, values: dict[str, object], trace: bool) -> None:
     if logger.isEnabledFor(level):
         text = " ".join([event, *[f"{name}={value}" for name, value in values.items()]])
-        logger.log(level, "%s", text, extra={"event": event, "values": values})
+        logger.log(level, "%s", text, exc_info=trace, extra={"event": event, "values": values})
 
 
 class JsonLines(logging.Formatter):
@@ -26,6 +38,8 @@ class JsonLines(logging.Formatter):
             "event": getattr(record, "event", record.getMessage()),
             **getattr(record, "values", {}),
         }
+        if record.exc_info:
+            line["trace"] = self.formatException(record.exc_info)
         return json.dumps(line, default=str)
 
 
