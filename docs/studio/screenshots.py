@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -56,7 +58,22 @@ def main() -> None:
                     page.keyboard.press(key)
             page.screenshot(path=HERE / f"{name}.png")
         explore(browser, f"{folder}/broken.ndjson")
+        compare(browser)
         browser.close()
+
+
+@contextmanager
+def studio(browser: Any, *words: str, scheme: str = "light") -> Iterator[Any]:
+    """A page of a studio."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "congenial", "studio", *words], stdout=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout is not None
+        page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme=scheme, reduced_motion="reduce")
+        page.goto(run.stdout.readline().split()[1])
+        page.wait_for_selector("html[data-ready=yes]")
+        yield page
+        run.terminate()
 
 
 def explore(browser: Any, trace: str) -> None:
@@ -64,17 +81,29 @@ def explore(browser: Any, trace: str) -> None:
     found = check("maekawa", nodes=3, order="any").counterexample
     assert found is not None
     write_trace(trace, "maekawa", 3, {}, False, found.events)
-    with subprocess.Popen(
-        [sys.executable, "-m", "congenial", "studio", trace], stdout=subprocess.PIPE, text=True
-    ) as run:
-        assert run.stdout is not None
-        page = browser.new_page(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
-        page.goto(run.stdout.readline().split()[1])
+    with studio(browser, trace) as page:
         page.wait_for_selector("#moves-panel .wrong")
         page.keyboard.press("Backspace")
         page.wait_for_selector("#moves-panel .next")
         page.screenshot(path=HERE / "explore.png")
-        run.terminate()
+
+
+def compare(browser: Any) -> None:
+    """Published results as curves, with the values at one place, and as a frontier."""
+    for name, table, scheme, pressed in (
+        ("compare", "docs/comparison/nodes", "light", ["log-x", "log-y"]),
+        ("frontier", "docs/frontier/loads", "dark", ["frontier", "log-x", "log-y"]),
+    ):
+        with studio(browser, "--runs", str(HERE.parent), scheme=scheme) as page:
+            page.select_option("#compare-table", table)
+            page.wait_for_selector(f"#compare-about:has-text('{table.split('/')[1]}')")
+            for button in pressed:
+                page.click(f"#compare-{button}")
+            shown = "drs-gme" if name == "compare" else "home-gme"
+            mark = page.locator(f"#chart [data-series={shown}] path[transform]").nth(2 if name == "compare" else 0)
+            place = mark.bounding_box()
+            page.mouse.move(place["x"] + 4, place["y"] + 4)
+            page.screenshot(path=HERE / f"{name}.png")
 
 
 if __name__ == "__main__":

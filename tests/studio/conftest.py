@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from browsing import start
 from loud import not_run
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
@@ -30,6 +32,11 @@ def browser() -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=program, args=arguments)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def studio() -> tuple[str, subprocess.Popen[str]]:
+    return start()
 
 
 class Watched:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from browsing import PHONE, start, until
 from congenial.cli import main
 from congenial.sim.scenario import Scenario
 from congenial.studio.pages import write_page
 from congenial.studio.recording import Recording, simulated
-
-PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 
 
 @pytest.fixture(scope="module")
@@ -39,15 +35,6 @@ def at(page: Any) -> int:
 
 def step(page: Any) -> int:
     return int(page.get_attribute("#run", "data-step"))
-
-
-def until(page: Any, condition: Callable[[], bool]) -> None:
-    """Wait until something holds (the page's policy forbids the browser's own way of waiting for a condition)."""
-    for _ in range(600):
-        if condition():
-            return
-        page.wait_for_timeout(100)
-    pytest.fail("it did not happen within a minute")
 
 
 def go_to(page: Any, recording: Recording, kind: str) -> int:
@@ -267,18 +254,6 @@ def test_a_hundred_thousand_events_are_drawn_piece_by_piece(visit: Any, tmp_path
 # -- the studio ------------------------------------------------------------------------------------------------
 
 
-def start(*words: str) -> tuple[str, subprocess.Popen[str]]:
-    """A studio: its address, and its process, which ends with the test."""
-    process = subprocess.Popen([sys.executable, "-m", "congenial", "studio", *words], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    return process.stdout.readline().split()[1], process
-
-
-@pytest.fixture
-def studio() -> tuple[str, subprocess.Popen[str]]:
-    return start()
-
-
 def test_pick_an_algorithm_and_watch_it(visit: Any, studio: tuple[str, Any]) -> None:
     page = visit(studio[0])
     page.select_option("#algorithm", "raymond-tree")
@@ -287,7 +262,7 @@ def test_pick_an_algorithm_and_watch_it(visit: Any, studio: tuple[str, Any]) -> 
     page.fill("[name=seed]", "9")
     page.click("summary")
     page.fill("[name=pause]", "2@20-60")
-    page.click("text=Run >> nth=-1")
+    page.click("#setup-form button[type=submit]")
     page.wait_for_selector("#play[aria-pressed=true]")
     page.wait_for_selector("#process-panel table")
     assert page.inner_text("#title") == "Raymond (tree)"

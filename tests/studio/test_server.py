@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 
 from congenial.kernel.errors import ConfigError
+from congenial.lab.folder import write_sweep
+from congenial.lab.replication import replicate
+from congenial.lab.store import Store
+from congenial.lab.sweep import Sweep
 from congenial.studio.guard import Guard, new_secret
+from congenial.studio.measured import find_tables, open_table
 from congenial.studio.server import Studio, listen
 from congenial.studio.wishes import scenario
 
@@ -281,6 +286,87 @@ def test_what_cannot_be_checked_is_said(app: Guard, wish: Any, reason: str) -> N
     answer = ask(app, f"/{SECRET}/api/checks", wish)
     assert answer.status == 400
     assert reason in answer.json()["error"]
+
+
+# -- comparing -------------------------------------------------------------------------------------------------
+
+SWEEP: dict[str, Any] = {
+    "algorithms": ["suzuki-kasami", "maekawa quorums=grid"], "vary": {"nodes": "4, 9"}, "fixed": {"requests": "3"},
+    "most": 2,
+}  # fmt: skip
+
+
+def test_a_sweep_tells_what_it_has_measured(app: Guard) -> None:
+    number = ask(app, f"/{SECRET}/api/sweeps", SWEEP).json()["id"]
+    for _ in range(1200):
+        state = ask(app, f"/{SECRET}/api/sweeps/{number}").json()
+        if not state["running"]:
+            break
+        time.sleep(0.1)
+    assert (state["done"], state["points"]) == (8, 2)
+    table = state["table"]
+    assert table["algorithms"] == SWEEP["algorithms"]
+    assert [row["at"] for row in table["means"] if row["algorithm"] == "suzuki-kasami"] == [[4], [9]]
+    mean, half = table["means"][0]["values"]["messages_per_entry"]
+    assert mean > 1
+    assert half >= 0
+    assert ask(app, f"/{SECRET}/api/tables").json() == {"tables": [], "sweep": number}
+    assert ask(app, f"/{SECRET}/api/sweeps/99").status == 404
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"algorithms": []}, "choose at least one algorithm"),
+        ({"algorithms": ["x.py:Y"]}, "unknown algorithm 'x.py:Y'"),
+        ({"algorithms": ["lamport+nothing"]}, "unknown algorithm 'lamport+nothing'"),
+        ({"algorithms": ["maekawa quorums=file:/etc/passwd"]}, "unknown algorithm"),
+        ({"algorithms": ["maekawa bush=1"]}, "bush"),
+        ({"vary": {}}, "varies one or two parameters"),
+        ({"vary": {"nodes": "1001"}}, "nodes must be at most 500"),
+        ({"vary": {"nodes": ""}}, "there are no values for nodes"),
+        ({"vary": {"seed": "1,2"}}, "unknown parameter 'seed'"),
+        ({"vary": {"groups": ",".join(map(str, range(1, 202)))}}, "at most 200 points"),
+        ({"fixed": {"think": "file:/etc/passwd"}}, "a page cannot name files"),
+        ({"fixed": []}, "must be JSON objects"),
+        ({"precision": "fine"}, "precision must be a number, not 'fine'"),
+        ({"most": 1}, "most must be at least 2"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_with_a_sweep_is_said(app: Guard, changes: dict[str, Any], reason: str) -> None:
+    answer = ask(app, f"/{SECRET}/api/sweeps", {**SWEEP, **changes})
+    assert answer.status == 400
+    assert reason in answer.json()["error"]
+    assert ask(app, f"/{SECRET}/api/sweeps", [1]).status == 400
+
+
+def test_only_what_is_in_the_named_folders_is_opened(tmp_path: Any) -> None:
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs/a.csv").write_text("algorithm,nodes,runs,precise,cost,cost_half_width\nx,4,2,True,1.5,0.25\n")
+    (tmp_path / "runs/notes.csv").write_text("day,weather\nmonday,rain\n")
+    app = Guard(Studio(folders=[f"{tmp_path}/runs"]).app(), SECRET, "127.0.0.1")
+    assert ask(app, f"/{SECRET}/api/tables").json()["tables"] == ["runs/a"]
+    (document,) = ask(app, f"/{SECRET}/api/tables", {"name": "runs/a"}).json()["documents"]
+    assert document["means"] == [
+        {"algorithm": "x", "at": [4], "runs": 2, "precise": True, "values": {"cost": [1.5, 0.25]}}
+    ]
+    for name in ("runs/notes", "../secret", "/etc/passwd", None):
+        assert ask(app, f"/{SECRET}/api/tables", {"name": name}).status == 400
+    with pytest.raises(ConfigError, match="there is no folder"):
+        Studio(folders=[f"{tmp_path}/nothing"])
+
+
+def test_an_interrupted_sweep_opens_with_what_it_has(tmp_path: Any) -> None:
+    wanted = Sweep(["suzuki-kasami"], {"nodes": [3, 4]}, {"requests": 2}, least=2, most=2)
+    write_sweep(tmp_path, wanted)
+    store = Store(tmp_path)
+    for number in range(2):
+        store.add(replicate(wanted.replication("suzuki-kasami", (3,), number)))
+    (name, path), *rest = find_tables([str(tmp_path)]).items()
+    assert rest == []
+    (document,) = open_table(name, path)
+    assert [row["at"] for row in document["means"]] == [[3]]
 
 
 def test_secrets_cannot_be_guessed() -> None:

@@ -12,6 +12,7 @@ EXAMPLES = """
 congenial studio
 congenial studio my_algorithm.py:MyNode
 congenial studio broken.ndjson
+congenial studio --runs runs --runs docs
 congenial studio --port 8040
 """
 
@@ -28,13 +29,17 @@ def command(
             autocompletion=complete_algorithm,
         ),
     ] = None,
+    runs: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FOLDER", help="Results to compare: what sweep and reproduce have written."),
+    ] = None,
     host: Annotated[
         str, typer.Option(help="Where to listen. Anyone who can reach it and knows the address can start runs.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0: any that is free.", min=0, max=65535)] = 0,
 ) -> None:
-    """Open a local web page on which algorithms run: watch them, step through them, look into every process, and try
-    what could happen.
+    """Open a local web page on which algorithms run: watch them, step through them, look into every process, try what
+    could happen, check them, and compare them.
 
     It prints the address to open. The address holds a secret: only those who know it can use the page. A page can run
     algorithms of the catalogue and what is named here, and nothing else. Ctrl-C ends it.
@@ -52,7 +57,9 @@ def command(
 
     given = names or []
     studio = Studio(
-        [name for name in given if not name.endswith(TRACE)], [name for name in given if name.endswith(TRACE)]
+        [name for name in given if not name.endswith(TRACE)],
+        [name for name in given if name.endswith(TRACE)],
+        runs or [],
     )
     secret = new_secret()
     listening = listen(host, port)

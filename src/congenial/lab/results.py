@@ -92,7 +92,7 @@ class SweepResult:
         rows: list[Row] = []
         for point in self.runs:
             for algorithm in self.sweep.algorithms:
-                row: Row = {"algorithm": algorithm, **self._place(point), "precise": self._is_precise(point)}
+                row: Row = {"algorithm": algorithm, **self._place(point), "precise": self.is_precise(point)}
                 for metric in self.sweep.metrics:
                     estimate = self.mean(point, algorithm, metric)
                     row[metric], row[f"{metric}_half_width"] = estimate.value, estimate.half
@@ -135,7 +135,8 @@ class SweepResult:
         """The means as a Polars data frame, which the extra `lab` brings."""
         return frame(self.means())
 
-    def _is_precise(self, point: Point) -> bool:
+    def is_precise(self, point: Point) -> bool:
+        """Is a point as precise as the sweep asks?"""
         records = self.runs[point]
         return precise(self.sweep, records) and close(self.sweep, point, records)
 
@@ -167,7 +168,7 @@ class SweepResult:
 
     def imprecise(self) -> str:
         """A sentence about the points that are less precise than the sweep asks; nothing if there are none."""
-        coarse = [point for point in self.runs if not self._is_precise(point)]
+        coarse = [point for point in self.runs if not self.is_precise(point)]
         if not coarse:
             return ""
         needs = " or a claim needs" if self.sweep.within else ""

@@ -1,4 +1,4 @@
-"""The studio's web server: the front end, the catalogue, and runs that pages ask for."""
+"""The studio's web server: the front end, the catalogue, and the runs, checks and sweeps that pages ask for."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ from congenial.studio.checks import Check
 from congenial.studio.document import run_document
 from congenial.studio.explore import Place, as_json, from_json, is_fault, look_for_fault, told, traced
 from congenial.studio.guard import Guard
+from congenial.studio.measured import find_tables, open_table
 from congenial.studio.pages import FRONT_END, template
 from congenial.studio.recording import Recording, simulated
 from congenial.studio.states import states_document
+from congenial.studio.sweeps import RunningSweep, parameters, sweep_order
 from congenial.studio.wishes import catalogue, order, scenario, territory
 from congenial.trace_files import why
 
@@ -33,15 +35,21 @@ LARGEST = 300_000  # bytes of what a page may send
 
 
 class Studio:
-    """What the pages of one server share. `own` are the algorithms that the command line names, `traces` its traces."""
+    """What the pages of one server share. `own` are the algorithms that the command line names, `traces` its traces,
+    `folders` the folders of results."""
 
-    def __init__(self, own: Sequence[str] = (), traces: Sequence[str] = ()) -> None:
+    def __init__(self, own: Sequence[str] = (), traces: Sequence[str] = (), folders: Sequence[str] = ()) -> None:
         self.own = tuple(own)
+        self.folders = tuple(folders)
         self.opened = {path: traced(path) for path in traces}
-        self.catalogue = {**catalogue(self.own), "traces": list(self.opened)}
+        self.catalogue = {
+            **catalogue(self.own), "traces": list(self.opened), "parameters": parameters(),
+            "tables": bool(find_tables(self.folders)),
+        }  # fmt: skip
         self.files = {path.name: path for path in FRONT_END.iterdir() if path.suffix in KINDS}
         self.runs: dict[int, Recording] = {}
         self.checks: dict[int, Check] = {}
+        self.sweeps: dict[int, RunningSweep] = {}
         self.started = 0
 
     def app(self) -> Starlette:
@@ -56,6 +64,11 @@ class Studio:
                 Route("/api/checks", self.start_check, methods=["POST"]),
                 Route("/api/checks/{number:int}", self.check_state),
                 Route("/api/checks/{number:int}/cancel", self.cancel_check, methods=["POST"]),
+                Route("/api/tables", self.list_tables),
+                Route("/api/tables", self.show_table, methods=["POST"]),
+                Route("/api/sweeps", self.start_sweep, methods=["POST"]),
+                Route("/api/sweeps/{number:int}", self.sweep_state),
+                Route("/api/sweeps/{number:int}/cancel", self.cancel_sweep, methods=["POST"]),
             ]
         )
 
@@ -148,6 +161,57 @@ class Studio:
             check.cancel()
         self.checks.clear()
 
+    # -- comparing -------------------------------------------------------------------------------------
+
+    async def list_tables(self, request: Request) -> Response:
+        """What there is to open now, and the sweep that was started last."""
+        last = max(self.sweeps, default=0)
+        return await attempt(lambda: {"tables": list(find_tables(self.folders)), "sweep": last})
+
+    async def show_table(self, request: Request) -> Response:
+        def work(wish: Any) -> object:
+            name = wish.get("name") if isinstance(wish, dict) else None
+            path = find_tables(self.folders).get(str(name))
+            if path is None:
+                raise ConfigError(f"there are no results {shown(name)} any more")
+            return {"documents": open_table(str(name), path)}
+
+        return await self.carry_out(request, work)
+
+    async def start_sweep(self, request: Request) -> Response:
+        """Start a sweep; the one before it ends."""
+        self.started += 1
+        number = self.started
+
+        def work(wish: Any) -> object:
+            wanted = sweep_order(wish, self.own)
+            self.end_sweeps()
+            self.sweeps[number] = RunningSweep(wanted)
+            return {"id": number}
+
+        return await self.carry_out(request, work)
+
+    async def sweep_state(self, request: Request) -> Response:
+        """How far it is. What it has measured is left out if the page knows as many points already."""
+        found = self.sweeps.get(request.path_params["number"])
+        if found is None:
+            return answer({"error": "this sweep is over: start it again"}, 404)
+        state = found.state()
+        if state["running"] and request.query_params.get("known") == str(state["points"]):
+            state["table"] = None
+        return answer(state)
+
+    async def cancel_sweep(self, request: Request) -> Response:
+        found = self.sweeps.get(request.path_params["number"])
+        if found is not None:
+            found.cancel()
+        return answer({})
+
+    def end_sweeps(self) -> None:
+        for sweep in self.sweeps.values():
+            sweep.cancel()
+        self.sweeps.clear()
+
     async def carry_out(self, request: Request, work: Callable[[Any], object]) -> Response:
         """What comes of work that takes a while, or what is wrong with what was asked for."""
         if request.headers.get("content-type", "").partition(";")[0] != "application/json":
@@ -209,3 +273,4 @@ def serve(listening: socket.socket, host: str, secret: str, studio: Studio) -> N
         uvicorn.Server(config).run(sockets=[listening])
     finally:
         studio.end_checks()
+        studio.end_sweeps()

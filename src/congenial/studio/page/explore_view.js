@@ -50,6 +50,14 @@ export class ExploreView {
     byId("run").classList.remove("exploring");
   }
 
+  pause() {
+    this.view?.pause();
+  }
+
+  describe() {
+    this.view?.describe();
+  }
+
   /** @param {boolean} [still] */
   draw(still) {
     this.view?.draw(still);

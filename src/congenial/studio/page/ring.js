@@ -2,22 +2,13 @@
 /** The ring: processes in a circle, and the messages that are under way between them at this moment. */
 
 import { groupColour, isStriped, textOn } from "./palette.js";
-import { counted, messageText, shortName, sidesText } from "./words.js";
+import { counted, messageText, s, shortName, sidesText } from "./words.js";
 
 const SIZE = 400; // of the drawing, in its own units
-const SVG = "http://www.w3.org/2000/svg";
 const MOST_DOTS = 300;
 const MOST_NAMED = 12;
 const SHAPES = ["M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0", "M-4.5,-4.5h9v9h-9z", "M0,-6.5L6,4.5L-6,4.5z", "M0,-6.5L6.5,0L0,6.5L-6.5,0z",
   "M-2,-6h4v4h4v4h-4v4h-4v-4h-4v-4h4z", "M0,6.5L6,-4.5L-6,-4.5z"]; // prettier-ignore
-
-/** @param {string} tag @param {Record<string, any>} attributes @param {...(Node | string)} children @returns {SVGElement} */
-function s(tag, attributes = {}, ...children) {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
-  element.append(...children);
-  return element;
-}
 
 export class Ring {
   /**

@@ -58,6 +58,10 @@ export class RunView {
     this.abort.abort();
   }
 
+  pause() {
+    if (this.clock.playing) this.clock.pause();
+  }
+
   /** @param {() => Promise<import("./states.js").StatesDocument>} readStates */
   async loadStates(readStates) {
     try {

@@ -2,6 +2,7 @@
 /** The studio of a server: set up a run, start it, watch it. */
 
 import { CheckPanel } from "./check_panel.js";
+import { CompareView } from "./compare_view.js";
 import { ExploreView } from "./explore_view.js";
 import { RunView } from "./run_view.js";
 import { ask } from "./server.js";
@@ -11,7 +12,8 @@ import { byId, h } from "./words.js";
  * @typedef {{name: string, default: string, help: string, choices: string[]}} Option
  * @typedef {{name: string, title: string, kind: string, groups: boolean, reference: string, faults: string, flaws: string[],
  *   options: Option[]}} Algorithm
- * @typedef {{algorithms: Algorithm[], first: string, suffixes: string[], traces: string[]}} Catalogue
+ * @typedef {{algorithms: Algorithm[], first: string, suffixes: string[], traces: string[], tables: boolean,
+ *   parameters: {name: string, label: string}[]}} Catalogue
  */
 
 const TIMES = "a mean, or uniform:5,15, constant:3, lognormal:5,1.5";
@@ -49,33 +51,70 @@ export class Studio {
     /** @type {RunView | ExploreView | null} */
     this.view = null;
     /** @type {Catalogue} */
-    this.catalogue = { algorithms: [], first: "", suffixes: [], traces: [] };
+    this.catalogue = { algorithms: [], first: "", suffixes: [], traces: [], tables: false, parameters: [] };
     this.setup = byId("setup");
     this.checks = new CheckPanel(
       () => this.settings(),
       (setting, path) => this.attempt(() => this.explore({ setting }, path)),
     );
     this.open = byId("new-run");
+    this.setsUp = true; // whether the Run view shows its form
+    /** @type {CompareView | null} */
+    this.compare = null;
   }
 
   async begin() {
     this.catalogue = await ask("api/catalogue");
     this.makeForm();
     this.setup.hidden = false;
+    byId("views").hidden = false;
     this.open.addEventListener("click", () => this.show(this.setup.hidden));
+    byId("view-run").addEventListener("click", () => this.show(this.setsUp));
+    byId("view-compare").addEventListener("click", () => this.showCompare());
     const [trace] = this.catalogue.traces;
     if (trace) await this.explore({ trace });
+    if (location.hash === "#compare" || (this.catalogue.tables && !trace)) await this.showCompare();
     document.documentElement.dataset.ready = "yes";
   }
 
   /** @param {boolean} setup show the form, or else the run */
   show(setup) {
     if (!setup && !this.view) return;
+    this.turnTo("run");
+    this.setsUp = setup;
     this.setup.hidden = !setup;
     byId("run").hidden = setup;
     this.open.hidden = !this.view;
     this.open.textContent = setup ? "Back to the run" : "New run";
-    if (!setup) this.view?.draw(true);
+    if (!setup) {
+      this.view?.describe();
+      this.view?.draw(true);
+    }
+  }
+
+  /** @param {"run" | "compare"} name */
+  turnTo(name) {
+    for (const view of ["run", "compare"]) {
+      if (view === name) byId(`view-${view}`).setAttribute("aria-current", "page");
+      else byId(`view-${view}`).removeAttribute("aria-current");
+    }
+    byId("compare").hidden = name !== "compare";
+    history.replaceState(null, "", name === "compare" ? "#compare" : "#");
+  }
+
+  async showCompare() {
+    this.view?.pause();
+    this.turnTo("compare");
+    this.setup.hidden = byId("run").hidden = this.open.hidden = byId("verdict").hidden = true;
+    byId("title").textContent = "Compare";
+    byId("reference").textContent = "algorithms under the same load";
+    byId("about").replaceChildren();
+    document.title = "Compare - Congenial";
+    if (this.compare) this.compare.draw();
+    else {
+      this.compare = new CompareView(this.catalogue);
+      await this.compare.begin();
+    }
   }
 
   makeForm() {

@@ -1,6 +1,7 @@
 // @ts-check
 /** Events in words, and small helpers for text and elements. */
 
+const SVG = "http://www.w3.org/2000/svg";
 const TOLD = /** @type {Record<string, string>} */ ({
   exit: "leaves",
   eject: "is ejected",
@@ -98,6 +99,18 @@ export function h(tag, attributes = {}, ...children) {
     else if (value === true) element.setAttribute(name, "");
     else if (value !== false && value !== undefined && value !== null) element.setAttribute(name, String(value));
   }
+  element.append(...children);
+  return element;
+}
+
+/**
+ * A new element of a picture.
+ * @param {string} tag @param {Record<string, any>} [attributes] @param {...(Node | string)} children
+ * @returns {SVGElement}
+ */
+export function s(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
   element.append(...children);
   return element;
 }
