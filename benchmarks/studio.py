@@ -19,19 +19,24 @@ from congenial.studio.pages import write_page
 from congenial.studio.recording import simulated
 from congenial.studio.states import states_document
 
-FRAMES = 60
-DRAW = """async () => {
+FRAMES = 120
+DRAW = """async ([frames, zooms]) => {
   const scrub = document.getElementById('scrub');
-  const times = [];
-  for (let turn = 1; turn <= FRAMES; turn++) {
-    scrub.value = Number(scrub.max) * turn / FRAMES;
+  for (let turn = 0; turn < zooms; turn++) document.getElementById('zoom-out').click();
+  const times = [], between = [];
+  let last = await new Promise(requestAnimationFrame);
+  for (let turn = 1; turn <= frames; turn++) {
+    scrub.value = Number(scrub.max) * turn / frames;
     const began = performance.now();
     scrub.dispatchEvent(new Event('input'));
     times.push(performance.now() - began);
-    await new Promise(requestAnimationFrame);
+    const now = await new Promise(requestAnimationFrame);
+    between.push(now - last);
+    last = now;
   }
-  return times.sort((a, b) => a - b);
-}""".replace("FRAMES", str(FRAMES))
+  const inOrder = (all) => all.sort((a, b) => a - b);
+  return [inOrder(times), inOrder(between)];
+}"""
 
 
 def main(events: int) -> None:
@@ -70,9 +75,23 @@ def browse(path: Path) -> None:
         print(f"open until the first picture: {perf_counter() - began:.2f} s")
         page.wait_for_selector("#process-panel table")
         print(f"open until the states are there: {perf_counter() - began:.2f} s")
-        times = page.evaluate(DRAW)
-        print(f"scrub to {FRAMES} places: median {times[FRAMES // 2]:.1f} ms, worst {times[-1]:.1f} ms")
+        meter = page.context.new_cdp_session(page)
+        meter.send("Performance.enable")
+        for view, zooms in (("near", 0), ("with all in view", 20)):
+            before = busy(meter)
+            times, between = page.evaluate(DRAW, [FRAMES, zooms])
+            whole = 1000 * (busy(meter) - before) / FRAMES
+            print(
+                f"scrub to {FRAMES} places, {view}: script median {times[FRAMES // 2]:.1f} ms, worst {times[-1]:.1f}; "
+                f"all work of the page {whole:.1f} for each picture; a picture every {between[FRAMES // 2]:.1f} ms"
+            )
         browser.close()
+
+
+def busy(meter: Any) -> float:
+    """The seconds that the page's own thread has worked."""
+    metrics = meter.send("Performance.getMetrics")["metrics"]
+    return float(next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration"))
 
 
 if __name__ == "__main__":

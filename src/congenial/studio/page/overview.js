@@ -16,15 +16,23 @@ export class Overview {
     /** @type {HTMLCanvasElement | null} the strip without what moves */
     this.still = null;
     this.key = "";
+    this.width = 0;
+    this.height = 0;
+    this.ratio = 1;
+    this.resize();
+  }
+
+  resize() {
+    this.ratio = window.devicePixelRatio || 1;
+    this.width = Math.round(this.canvas.clientWidth * this.ratio);
+    this.height = Math.round(this.canvas.clientHeight * this.ratio);
   }
 
   draw() {
-    const ratio = window.devicePixelRatio || 1;
-    const width = Math.round(this.canvas.clientWidth * ratio);
-    const height = Math.round(this.canvas.clientHeight * ratio);
+    const { width, height, ratio } = this;
     if (!width || !height) return;
     const colours = pageColours();
-    const key = `${width} ${height} ${colours.surface}`;
+    const key = `${width} ${height} ${colours.surface} ${this.run.count}`;
     if (!this.still || this.key !== key) {
       this.key = key;
       this.canvas.width = width;

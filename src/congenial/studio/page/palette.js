@@ -27,12 +27,22 @@ export function isStriped(group) {
   return Math.floor(Math.max(0, group) / GROUPS.length) % 2 === 1;
 }
 
-/** The colours of the page as it is now, light or dark. */
+/** @typedef {{ink: string, muted: string, line: string, surface: string, accent: string, bad: string, message: string}} PageColours */
+
+/** @type {PageColours | null} */
+let knownColours = null;
+document.addEventListener("congenial-theme", () => (knownColours = null));
+
+/**
+ * The colours of the page as it is now, light or dark.
+ * @returns {PageColours}
+ */
 export function pageColours() {
+  if (knownColours) return knownColours;
   const style = getComputedStyle(document.documentElement);
   /** @param {string} name */
   const colour = (name) => style.getPropertyValue(name).trim();
-  return {
+  knownColours = {
     ink: colour("--ink"),
     muted: colour("--muted"),
     line: colour("--line"),
@@ -41,4 +51,5 @@ export function pageColours() {
     bad: colour("--bad"),
     message: colour("--message"),
   };
+  return knownColours;
 }

@@ -10,6 +10,8 @@ import { SpaceTime } from "./spacetime.js";
 import { States } from "./states.js";
 import { byId, counted, h, inWords, timeText } from "./words.js";
 
+const HURRY = 100; // milliseconds between two moves of a hand that moves fast
+
 export class RunView {
   /** @param {import("./model.js").RunDocument} doc @param {() => Promise<import("./states.js").StatesDocument>} readStates */
   constructor(doc, readStates) {
@@ -36,6 +38,10 @@ export class RunView {
     /** @type {() => void} what else is to be done when something has changed */
     this.after = () => {};
     this.wantedWatch = "";
+    this.lastScrub = -Infinity;
+    this.scrubFrame = 0;
+    this.hurries = false; // the hand moves fast: words follow when it is slower
+    this.inspectorTimer = 0;
     this.connect();
     this.describe();
     this.loadStates(readStates);
@@ -55,6 +61,8 @@ export class RunView {
   /** Forget this run: another one takes its place. */
   close() {
     this.clock.playing = false;
+    clearTimeout(this.inspectorTimer);
+    cancelAnimationFrame(this.scrubFrame);
     this.abort.abort();
   }
 
@@ -115,16 +123,37 @@ export class RunView {
     this.speed.addEventListener("change", () => this.setSpeed(Number(this.speed.value)), { signal });
     this.scrub.max = String(this.run.end);
     this.scrub.step = String(Math.max(this.run.end / 5000, 1e-6));
-    this.scrub.addEventListener("input", () => clock.jumpToTime(Number(this.scrub.value)), { signal });
+    this.scrub.addEventListener("input", () => this.scrubbed(), { signal });
     this.watch.disabled = true;
     this.watch.addEventListener("change", () => this.setWatch(), { signal });
     document.addEventListener("keydown", (event) => this.key(event), { signal });
-    const draw = () => this.draw(true);
+    const draw = () => {
+      this.resize();
+      this.draw(true);
+    };
     window.addEventListener("resize", draw, { signal });
     document.addEventListener("congenial-theme", draw, { signal });
     const observer = new ResizeObserver(draw);
     observer.observe(byId("diagram"));
     signal.addEventListener("abort", () => observer.disconnect());
+  }
+
+  resize() {
+    this.diagram.resize();
+    this.overview.resize();
+  }
+
+  /** The hand moves along the strip: draw once for each picture of the screen, however many events there are. */
+  scrubbed() {
+    const now = performance.now();
+    this.hurries = now - this.lastScrub < HURRY;
+    this.lastScrub = now;
+    if (this.scrubFrame) return;
+    this.clock.jumpToTime(Number(this.scrub.value));
+    this.scrubFrame = requestAnimationFrame(() => {
+      this.scrubFrame = 0;
+      if (Number(this.scrub.value) !== this.clock.now) this.clock.jumpToTime(Number(this.scrub.value));
+    });
   }
 
   /** @param {KeyboardEvent} event */
@@ -264,6 +293,18 @@ export class RunView {
 
   // -- drawing -------------------------------------------------------------------------------------------
 
+  /** The words cost more than the pictures: while the hand moves fast they follow a few times a second. */
+  drawInspector() {
+    if (!this.hurries) this.inspector.draw();
+    else if (!this.inspectorTimer) {
+      this.inspectorTimer = window.setTimeout(() => {
+        this.inspectorTimer = 0;
+        this.inspector.draw();
+      }, HURRY);
+    }
+    this.hurries = false;
+  }
+
   /** @param {boolean} [still] the view stays where it is */
   draw(still = false) {
     const { clock, run } = this;
@@ -271,8 +312,8 @@ export class RunView {
     this.diagram.draw();
     this.overview.draw();
     this.ring.draw();
-    if (!clock.glide) this.inspector.draw();
-    this.scrub.value = String(clock.now);
+    if (!clock.glide) this.drawInspector();
+    if (!this.scrubFrame) this.scrub.value = String(clock.now);
     const now = run.doc.timed ? timeText(clock.now, run.unit / 20) : `step ${Math.round(clock.now)}`;
     const end = run.doc.timed ? timeText(run.end, run.unit) : String(run.end);
     byId("time").replaceChildren(now, h("span", {}, ` of ${end}`));

@@ -13,6 +13,7 @@ const MOST_LABELS = 60;
 const NEAR = 7; // pixels within which a click hits
 const LEAST_ROW = 20;
 const MOST_ROW = 96;
+const NARROW = 3; // pixels below which a bar is only a line
 const FUTURE = 0.28;
 const HERE = 0.72; // where in the view the present is while it follows
 
@@ -41,18 +42,24 @@ export class SpaceTime {
     this.crowded = false;
     /** @type {{x: number, y: number}[]} where names of messages are written */
     this.labels = [];
+    /** Everything in view as if it had happened. It is drawn again only when it looks different. */
+    this.layer = document.createElement("canvas");
+    this.layerKey = "";
+    this.width = 0;
+    this.height = 0;
+    this.ratio = 1;
+    this.resize();
     this.listen();
   }
 
+  /** Its size has changed. To ask for it at every drawing would make the browser lay out the whole page each time. */
+  resize() {
+    this.width = this.canvas.clientWidth;
+    this.height = this.canvas.clientHeight;
+    this.ratio = window.devicePixelRatio || 1;
+  }
+
   // -- what is where -------------------------------------------------------------------------------------
-
-  get width() {
-    return this.canvas.clientWidth;
-  }
-
-  get height() {
-    return this.canvas.clientHeight;
-  }
 
   get row() {
     return Math.max(LEAST_ROW, Math.min(MOST_ROW, (this.height - AXIS - 6) / this.run.n));
@@ -185,43 +192,60 @@ export class SpaceTime {
   // -- drawing -------------------------------------------------------------------------------------------
 
   draw() {
-    const ratio = window.devicePixelRatio || 1;
-    const { width, height, canvas } = this;
+    const { width, height, canvas, ratio } = this;
     if (!width || !height) return;
-    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
-      canvas.width = Math.round(width * ratio);
-      canvas.height = Math.round(height * ratio);
-    }
+    fit(canvas, width * ratio, height * ratio);
     const pen = canvas.getContext("2d");
     if (!pen) return;
     const colours = pageColours();
-    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    pen.clearRect(0, 0, width, height);
-    pen.font = "11px system-ui, sans-serif";
-    pen.textBaseline = "middle";
     this.scroll(this.top);
-    const packets = this.run.packetsBetween(this.from, this.from + this.span, MOST_ARROWS);
-    this.crowded = packets === null;
-    this.arrows = [];
-    this.drawAxis(pen, colours);
+    this.drawLayer(colours);
+    pen.setTransform(1, 0, 0, 1, 0, 0);
+    pen.clearRect(0, 0, canvas.width, canvas.height);
     const present = Math.max(GUTTER, Math.min(width, this.x(this.clock.now)));
+    const middle = Math.round(present * ratio);
     for (const [left, right, alpha] of [
-      [GUTTER, present, 1],
-      [present, width, FUTURE],
+      [0, middle, 1],
+      [middle, canvas.width, FUTURE],
     ]) {
       if (right <= left) continue;
-      pen.save();
-      pen.beginPath();
-      pen.rect(left, AXIS, right - left, height - AXIS);
-      pen.clip();
       pen.globalAlpha = alpha;
-      this.drawLines(pen, colours);
-      this.drawStretches(pen, colours, left, right);
-      this.drawArrows(pen, colours, packets ?? [], alpha === 1);
-      pen.restore();
+      pen.drawImage(this.layer, left, 0, right - left, canvas.height, left, 0, right - left, canvas.height);
     }
+    pen.globalAlpha = 1;
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.textBaseline = "middle";
+    this.drawAxis(pen, colours);
     this.drawNames(pen, colours);
     this.drawPresent(pen, colours, present);
+  }
+
+  /**
+   * Lines, bars and arrows.
+   * @param {ReturnType<typeof pageColours>} colours
+   */
+  drawLayer(colours) {
+    const { width, height, layer, ratio, run } = this;
+    const key = [this.from, this.span, this.top, width, height, ratio, colours.surface, this.selected?.index, this.process, run.count].join();
+    if (key === this.layerKey) return;
+    this.layerKey = key;
+    fit(layer, width * ratio, height * ratio);
+    const pen = layer.getContext("2d");
+    if (!pen) return;
+    const packets = run.packetsBetween(this.from, this.from + this.span, MOST_ARROWS);
+    this.crowded = packets === null;
+    this.arrows = [];
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, width, height);
+    pen.save();
+    pen.textBaseline = "middle";
+    pen.beginPath();
+    pen.rect(GUTTER, AXIS, width - GUTTER, height - AXIS);
+    pen.clip();
+    this.drawLines(pen, colours);
+    this.drawStretches(pen, colours);
+    this.drawArrows(pen, colours, packets ?? []);
+    pen.restore();
   }
 
   /** @param {CanvasRenderingContext2D} pen @param {ReturnType<typeof pageColours>} colours */
@@ -258,12 +282,13 @@ export class SpaceTime {
   }
 
   /**
-   * @param {CanvasRenderingContext2D} pen @param {ReturnType<typeof pageColours>} colours @param {number} left
-   * @param {number} right
+   * Where stretches are narrower than a pixel or two, one of them stands for its neighbours.
+   * @param {CanvasRenderingContext2D} pen @param {ReturnType<typeof pageColours>} colours
    */
-  drawStretches(pen, colours, left, right) {
+  drawStretches(pen, colours) {
     const run = this.run;
     const thick = Math.min(22, this.row * 0.56);
+    const [left, right] = [GUTTER, this.width];
     const first = run.lastAt(this.time(left)) + 1;
     for (let p = 0; p < run.n; p++) {
       const y = this.y(p);
@@ -271,15 +296,31 @@ export class SpaceTime {
       const stretches = run.stretches[p];
       let place = upperBound(stretches, first, (stretch) => stretch.start) - 1;
       place = Math.max(0, place - 2);
+      let drawn = -Infinity; // up to where narrow ones have been drawn
       for (; place < stretches.length; place++) {
         const stretch = stretches[place];
         const x1 = this.x(run.t[stretch.start]);
         if (x1 > right) break;
         const x2 = stretch.end < run.count ? this.x(run.t[stretch.end]) : this.x(run.end);
         if (x2 < left) continue;
-        this.drawStretch(pen, colours, stretch, Math.max(x1, left - 40), Math.max(x1 + 1.5, Math.min(x2, right + 40)), y, thick);
+        if (x2 - x1 >= NARROW) this.drawStretch(pen, colours, stretch, Math.max(x1, left - 40), Math.min(x2, right + 40), y, thick);
+        else if (x2 > drawn) {
+          drawn = Math.max(x1 + 1.5, x2);
+          this.drawNarrow(pen, colours, stretch, x1, drawn, y, thick);
+        }
       }
     }
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} pen @param {ReturnType<typeof pageColours>} colours
+   * @param {import("./model.js").Stretch} stretch @param {number} x1 @param {number} x2 @param {number} y
+   * @param {number} thick
+   */
+  drawNarrow(pen, colours, stretch, x1, x2, y, thick) {
+    const high = stretch.what === "waiting" ? Math.max(5, thick * 0.42) : thick;
+    pen.fillStyle = stretch.what === "crashed" ? colours.bad : stretch.what === "paused" ? colours.muted : groupColour(stretch.groups[0] ?? 0);
+    pen.fillRect(x1, y - high / 2, x2 - x1, high);
   }
 
   /**
@@ -330,9 +371,9 @@ export class SpaceTime {
 
   /**
    * @param {CanvasRenderingContext2D} pen @param {ReturnType<typeof pageColours>} colours
-   * @param {import("./model.js").Packet[]} packets @param {boolean} note whether they can be picked from here
+   * @param {import("./model.js").Packet[]} packets
    */
-  drawArrows(pen, colours, packets, note) {
+  drawArrows(pen, colours, packets) {
     const labels = packets.length <= MOST_LABELS;
     this.labels = [];
     pen.font = "10.5px system-ui, sans-serif";
@@ -340,11 +381,10 @@ export class SpaceTime {
     for (const packet of packets) {
       const chosen = this.selected === packet || (this.process >= 0 && (packet.src === this.process || packet.dst === this.process));
       const arrow = this.arrow(packet);
-      if (note) this.arrows.push(arrow);
+      this.arrows.push(arrow);
       pen.strokeStyle = pen.fillStyle = packet.lost ? colours.bad : this.selected === packet ? colours.accent : colours.message;
       pen.lineWidth = this.selected === packet ? 2.5 : chosen ? 1.5 : packets.length > 400 ? 0.6 : 1;
-      if (packets.length > 400 && !chosen) pen.globalAlpha = (note ? 1 : FUTURE) * 0.45;
-      else pen.globalAlpha = note ? 1 : FUTURE;
+      pen.globalAlpha = packets.length > 400 && !chosen ? 0.45 : 1;
       pen.setLineDash(packet.lost ? [4, 3] : []);
       pen.beginPath();
       pen.moveTo(arrow.x1, arrow.y1);
@@ -444,6 +484,15 @@ export class SpaceTime {
       pen.fillText(text, this.width - 10, this.height - 13);
     }
   }
+}
+
+/**
+ * Give a canvas a size. To set it, even to the same, would clear it.
+ * @param {HTMLCanvasElement} canvas @param {number} width @param {number} height
+ */
+function fit(canvas, width, height) {
+  if (canvas.width !== Math.round(width)) canvas.width = Math.round(width);
+  if (canvas.height !== Math.round(height)) canvas.height = Math.round(height);
 }
 
 /**
