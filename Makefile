@@ -17,7 +17,7 @@ INTERPRETED_REST := $(addprefix tests/,parts conformance group faults weak trans
 PYTHON_TESTS ?=
 unexport PYTHONPATH
 
-.PHONY: help demo test test-deep test-pythons test-python lint test-compiled test-interpreted bench soak chaos mutants clean
+.PHONY: help demo test test-deep test-pythons test-python lint test-compiled test-interpreted bench soak chaos mutants docs clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -75,6 +75,10 @@ chaos: $(VENV)/built  ## five nodes that are killed, stopped, cut off and slowed
 JOBS ?= 1
 mutants: $(VENV)/built  ## change the algorithms, one change at a time; checks must notice: make mutants JOBS=2 FILE=maekawa
 	$(BIN)/python tests/mutation/run.py --jobs $(JOBS) $(addprefix --file ,$(FILE))
+
+docs: $(VENV)/tools  ## the documentation as a web site, in build/site; a link that leads nowhere is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --config-file site/mkdocs.yml
+	@echo "build/site/index.html"
 
 clean:  ## remove everything that make has made
 	rm -rf .venv .venv-* .mutants build src/*.egg-info

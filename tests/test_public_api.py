@@ -169,9 +169,11 @@ def test_importing_the_package_does_not_load_the_simulator_or_the_command_line()
     assert ended.stdout.strip() == "[]"
 
 
-def test_the_version_is_the_packages() -> None:
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
-    assert congenial.__version__ == project["version"]
+def test_the_version_is_in_one_place() -> None:
+    about = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+    assert "version" not in about["project"]
+    assert about["project"]["dynamic"] == ["version"]
+    assert about["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "congenial.__version__"}
 
 
 def test_the_lazy_names_are_those_that_a_type_checker_sees() -> None:
