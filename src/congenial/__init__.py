@@ -50,6 +50,22 @@ if TYPE_CHECKING:
     from congenial.net.guarded import Guarded, Section
     from congenial.net.held import Held
     from congenial.net.locks import Cluster, Lock, join
+    from congenial.net.primitives.barrier import BarrierBroken, ClusterBarrier
+    from congenial.net.primitives.blocking import (
+        BlockingAllOf,
+        BlockingBarrier,
+        BlockingCondition,
+        BlockingEvent,
+        BlockingLatch,
+        BlockingLead,
+        BlockingOnce,
+    )
+    from congenial.net.primitives.condition import ClusterCondition
+    from congenial.net.primitives.event import ClusterEvent
+    from congenial.net.primitives.latch import Latch
+    from congenial.net.primitives.leading import Lead
+    from congenial.net.primitives.once import Once
+    from congenial.net.primitives.together import AllOf
     from congenial.net.tls import Tls
     from congenial.sim.arrivals import Arrival
     from congenial.sim.chance import Constant, Distribution, Exponential, LogNormal, Measured, Uniform
@@ -65,17 +81,29 @@ __all__ = [
     "KMUTEX",
     "MUTEX",
     "WEAK",
+    "AllOf",
     "Arrival",
+    "BarrierBroken",
+    "BlockingAllOf",
+    "BlockingBarrier",
     "BlockingCluster",
+    "BlockingCondition",
+    "BlockingEvent",
     "BlockingGuarded",
     "BlockingHeld",
+    "BlockingLatch",
+    "BlockingLead",
     "BlockingLock",
+    "BlockingOnce",
     "BlockingSection",
     "Bounds",
     "CheckResult",
     "Cluster",
+    "ClusterBarrier",
+    "ClusterCondition",
     "ClusterConfig",
     "ClusterDegraded",
+    "ClusterEvent",
     "Comparison",
     "ConfigError",
     "CongenialError",
@@ -91,7 +119,9 @@ __all__ = [
     "Guarded",
     "Held",
     "IllegalStep",
+    "Latch",
     "Law",
+    "Lead",
     "Lock",
     "LockLost",
     "LockTimeout",
@@ -101,6 +131,7 @@ __all__ = [
     "MessageFault",
     "Node",
     "NotHeld",
+    "Once",
     "Option",
     "Out",
     "Outage",
@@ -141,16 +172,28 @@ __all__ = [
 
 
 LAZY = {
+    "AllOf": "congenial.net.primitives.together",
     "Arrival": "congenial.sim.arrivals",
+    "BarrierBroken": "congenial.net.primitives.barrier",
+    "BlockingAllOf": "congenial.net.primitives.blocking",
+    "BlockingBarrier": "congenial.net.primitives.blocking",
     "BlockingCluster": "congenial.net.blocking",
+    "BlockingCondition": "congenial.net.primitives.blocking",
+    "BlockingEvent": "congenial.net.primitives.blocking",
     "BlockingGuarded": "congenial.net.blocking_locks",
     "BlockingHeld": "congenial.net.blocking_locks",
+    "BlockingLatch": "congenial.net.primitives.blocking",
+    "BlockingLead": "congenial.net.primitives.blocking",
     "BlockingLock": "congenial.net.blocking_locks",
+    "BlockingOnce": "congenial.net.primitives.blocking",
     "BlockingSection": "congenial.net.blocking_locks",
     "Bounds": "congenial.checker.bounds",
     "CheckResult": "congenial.checker.result",
     "Cluster": "congenial.net.locks",
+    "ClusterBarrier": "congenial.net.primitives.barrier",
+    "ClusterCondition": "congenial.net.primitives.condition",
     "ClusterConfig": "congenial.net.config",
+    "ClusterEvent": "congenial.net.primitives.event",
     "Comparison": "congenial.lab.comparison",
     "Constant": "congenial.sim.chance",
     "Counterexample": "congenial.checker.counterexample",
@@ -159,10 +202,13 @@ LAZY = {
     "FuzzResult": "congenial.checker.fuzz",
     "Guarded": "congenial.net.guarded",
     "Held": "congenial.net.held",
+    "Latch": "congenial.net.primitives.latch",
+    "Lead": "congenial.net.primitives.leading",
     "Lock": "congenial.net.locks",
     "LogNormal": "congenial.sim.chance",
     "Measured": "congenial.sim.chance",
     "MessageFault": "congenial.sim.faults",
+    "Once": "congenial.net.primitives.once",
     "Outage": "congenial.sim.faults",
     "Partition": "congenial.sim.faults",
     "RandomOutages": "congenial.sim.faults",

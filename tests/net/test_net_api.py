@@ -29,7 +29,11 @@ class Sum:
         return self.total
 
 
-@pytest.mark.parametrize("module", ["config", "held", "locks", "blocking", "blocking_locks"])
+PRIMITIVES = ["barrier", "blocking", "condition", "event", "latch", "leading", "once", "together"]
+MODULES = ["config", "held", "locks", "blocking", "blocking_locks", *[f"primitives.{name}" for name in PRIMITIVES]]
+
+
+@pytest.mark.parametrize("module", MODULES)
 def test_the_examples_in_docstrings_run(module: str) -> None:
     done = doctest.testmod(import_module(f"congenial.net.{module}"), optionflags=doctest.ELLIPSIS)
     assert done.attempted > 0

@@ -7,7 +7,7 @@ and why. A test of that list that begins to pass fails here, so that the list st
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import cpython
@@ -32,6 +32,9 @@ CANNOT = {
     "RLock": {},
     "Semaphore": {"test_release_unacquired": GROWS, "test_repr": OTHER_REPR},
     "BoundedSemaphore": {"test_repr": OTHER_REPR},
+    "Event": {"test_at_fork_reinit": FORK, "test_repr": OTHER_REPR},
+    "Condition": {"test_acquire": "the lock of a condition of the cluster is a lock of the cluster"},
+    "Barrier": {"test_repr": OTHER_REPR},
 }
 
 
@@ -54,6 +57,17 @@ class Types:
 
     def semaphore(self, value: int = 1) -> Any:
         return Places(self.cluster, self._name(), value)
+
+    def event(self) -> congenial.BlockingEvent:
+        return self.cluster.event(self._name())
+
+    def condition(self, lock: congenial.BlockingLock | None = None) -> congenial.BlockingCondition:
+        return self.cluster.condition(self._name(), lock)
+
+    def barrier(
+        self, parties: int, action: Callable[[], object] | None = None, timeout: float | None = None
+    ) -> congenial.BlockingBarrier:
+        return self.cluster.barrier(self._name(), parties, action, timeout)
 
 
 class Places:
@@ -81,6 +95,9 @@ SUITES = {
     "RLock": (lock_tests.RLockTests, {"locktype": "rlock"}),
     "Semaphore": (lock_tests.SemaphoreTests, {"semtype": "semaphore"}),
     "BoundedSemaphore": (lock_tests.BoundedSemaphoreTests, {"semtype": "semaphore"}),
+    "Event": (lock_tests.EventTests, {"eventtype": "event"}),
+    "Condition": (lock_tests.ConditionTests, {"condtype": "condition"}),
+    "Barrier": (lock_tests.BarrierTests, {"barriertype": "barrier"}),
 }
 TESTS = [(suite, name) for suite, (case, _) in SUITES.items() for name in cpython.tests_of(case)]
 

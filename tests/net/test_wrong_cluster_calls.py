@@ -32,7 +32,7 @@ from congenial.problems.weak import Counter
 PEERS = {"a": "127.0.0.1:7101", "b": "127.0.0.1:7102"}
 NAME = (5, 0.5, True, None, [], ["x"], bytearray(b"x"), Counter())
 TEXT = (*NAME, b"x")
-GOOD: dict[str, Any] = {"name": "x", "group": "g", "k": 1, "machine": Counter()}
+GOOD: dict[str, Any] = {"name": "x", "group": "g", "k": 1, "machine": Counter(), "parties": 1, "count": 1}
 WRONG: dict[str, tuple[Any, ...]] = {  # of methods
     "name": NAME,
     "group": NAME,
@@ -42,7 +42,10 @@ WRONG: dict[str, tuple[Any, ...]] = {  # of methods
     "lock": (5, True, b"x", [], Counter()),
     "top": (-1, 0.5, True, "4", None, nan, 10**30, []),
     "machine": (5, None, "x", Counter, object()),
+    "locks": (5, None, [], Counter()),
+    "action": (5, "x", []),
 }
+WRONG["parties"] = WRONG["count"] = WRONG["k"]
 
 
 def refusal(call: Callable[[], object]) -> str:
@@ -78,7 +81,9 @@ def test_a_method_refuses_wrong_arguments(kind: type, method: str, blocking: Blo
     made: Any = {BlockingCluster: blocking, Cluster: blocking._cluster, Client: Client("none.sock")}[kind]
     call = getattr(made, method)
     parameters = inspect.signature(call).parameters
-    good = {name: GOOD[name] for name, parameter in parameters.items() if parameter.default is parameter.empty}
+    several = [name for name, parameter in parameters.items() if parameter.kind is parameter.VAR_POSITIONAL]
+    needed = [name for name, parameter in parameters.items() if parameter.default is parameter.empty]
+    good = {name: GOOD[name] for name in needed if name not in several}
     for name in parameters:
         for value in WRONG[name]:
 
@@ -86,8 +91,9 @@ def test_a_method_refuses_wrong_arguments(kind: type, method: str, blocking: Blo
                 await call(**arguments)
 
             arguments = {**good, name: value}
+            first = [arguments.pop(one, "x") for one in several]
             waits = inspect.iscoroutinefunction(call)
-            said = refusal(lambda: asyncio.run(asked(arguments)) if waits else call(**arguments))  # noqa: B023
+            said = refusal(lambda: asyncio.run(asked(arguments)) if waits else call(*first, **arguments))  # noqa: B023
             assert said.startswith(f"{name} = "), said
             assert ": must be " in said
 

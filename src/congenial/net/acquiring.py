@@ -112,13 +112,16 @@ class Acquirable(ABC, Generic[H]):
 
     def _is_covered_by(self, held: H) -> bool:
         """A task that holds a lock alone may share it with itself, but not the other way round."""
-        return held.mode == EXCLUSIVE or (held.mode == self.mode and held.group == self.group)
+        return held.mode == EXCLUSIVE or self._is_alike(held)
+
+    def _is_alike(self, held: H) -> bool:
+        return held.mode == self.mode and held.group == self.group
 
     # -- releasing -------------------------------------------------------------------------------------
 
     def release(self, n: int = 1) -> None:
-        """Release what was acquired last: by this task, or else by any other with this lock object. Raises `NotHeld` if
-        there is nothing to release, `LockLost` if it was lost. `n` is for semaphores: how many to release."""
+        """Release what this task has acquired last; or else what another task has with this lock object. Raises
+        `NotHeld` if there is nothing to release, `LockLost` if it was lost. `n` is for semaphores: how many."""
         self._release(current_task(), n)
 
     def _release(self, owner: object, n: int) -> None:
@@ -130,16 +133,18 @@ class Acquirable(ABC, Generic[H]):
             self._take(owner).release()
 
     def _take(self, owner: object) -> H:
-        """The latest of what this owner has acquired, or else of what others have."""
-        kept = [held for held in self._kept if held.held or held.lost]
-        mine = [at for at, held in enumerate(kept) if held.owner == owner]
-        if not kept or (self.reentrant and not mine):
-            self._kept = kept
+        """The latest of what this owner has acquired, or else of what others have with this object."""
+        kept = self._kept = [held for held in self._kept if held.held or held.lost]
+        mine = [held for held in kept if held.owner == owner]
+        if not mine:
+            mine = [held for held in self._inside() if held.owner == owner and self._is_alike(held)]
+        found = mine or ([] if self.reentrant else kept)
+        if not found:
             whose = f" by {_shown(owner)}" if kept else ""
             raise NotHeld(f"{self.name!r} is not held{whose}: there is nothing to release")
-        held = kept.pop(mine[-1] if mine else -1)
-        self._kept = kept
-        return held
+        latest = found[-1]
+        self._drop(latest)
+        return latest
 
     def _count(self, owner: object) -> int:
         """How often this owner holds it."""
@@ -149,8 +154,9 @@ class Acquirable(ABC, Generic[H]):
         count = self._count(owner)
         if not count:
             raise NotHeld(f"{self.name!r} is not held by {_shown(owner)}: there is nothing to release")
-        for _ in range(count):
-            self._release(owner, 1)
+        for held in [held for held in self._inside() if held.owner == owner]:
+            held._again = 0
+            held.release()
         return count
 
     def locked(self) -> bool:

@@ -17,10 +17,11 @@ from congenial.net.config import ClusterConfig, ClusterFields, config_of
 from congenial.net.locks import Cluster, LockForms
 from congenial.net.loop_thread import LoopThread
 from congenial.net.names import readable
+from congenial.net.primitives.forms import BlockingPrimitives
 from congenial.net.replica import Machine
 
 
-class BlockingCluster(LoopThread, LockForms[BlockingLock, "BlockingHeld | None"]):
+class BlockingCluster(LockForms[BlockingLock, "BlockingHeld | None"], BlockingPrimitives):
     """This process as a member of a cluster, for programs without asyncio; made by `join_blocking`.
 
     >>> with join_blocking("a", {"a": "127.0.0.1:7101"}) as cluster:
@@ -30,7 +31,7 @@ class BlockingCluster(LoopThread, LockForms[BlockingLock, "BlockingHeld | None"]
     """
 
     def __init__(self, cluster: Cluster) -> None:
-        super().__init__(cluster.name, "use `with congenial.join_blocking(...) as cluster`")
+        LoopThread.__init__(self, cluster.name, "use `with congenial.join_blocking(...) as cluster`")
         self.name = cluster.name
         self.config = cluster.config
         self._cluster = cluster
@@ -83,6 +84,10 @@ class BlockingCluster(LoopThread, LockForms[BlockingLock, "BlockingHeld | None"]
 
     def _try(self, lock: BlockingLock) -> BlockingHeld | None:
         return lock.try_acquire()
+
+    @property
+    def _inner(self) -> Cluster:
+        return self._cluster
 
     @property
     def _forked(self) -> ConfigError | None:

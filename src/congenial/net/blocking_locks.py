@@ -176,7 +176,7 @@ class BlockingLock:
             return None
 
     def release(self, n: int = 1) -> None:
-        """Release what was acquired last: by this thread, or else by any other with this lock object; as
+        """Release what this thread has acquired last, or else what another thread has with this lock object; as
         `Lock.release`."""
         owner = threading.get_ident()
         self._cluster._call(lambda: self._lock()._release(owner, n))

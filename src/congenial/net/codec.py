@@ -29,12 +29,18 @@ from congenial.net.wire import (
     Frame,
     Hello,
     Known,
+    Look,
     Nudge,
+    Put,
     Query,
+    Recall,
+    Recalled,
     Remind,
     Report,
     SeatData,
     Seats,
+    Seen,
+    Stored,
     View,
 )
 from congenial.transform.instances import Inside
@@ -62,7 +68,7 @@ class Vocabulary:
             self.by_wire[form.wide] = (form, form.load_wide)
         body: Any = Union[tuple(self.by_wire)]  # noqa: UP007 (made at run time)
         frames: Any = Challenge | Hello | View | Data[body] | SeatData[body] | Ack | Beat | Echo | Bye
-        frames |= Nudge | Seats | Query | Report | Remind | Known
+        frames |= Nudge | Seats | Query | Report | Remind | Known | Look | Seen | Put | Stored | Recall | Recalled
         self._decode: Callable[[bytes | memoryview], Frame] = msgspec.msgpack.Decoder(frames).decode
         self._decode_body: Callable[[msgspec.Raw], msgspec.Struct] = msgspec.msgpack.Decoder(body).decode
         story = [

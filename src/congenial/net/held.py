@@ -49,6 +49,10 @@ class Losable:
         """As `held`, but without a look at the clock."""
         return self.held
 
+    def _become(self, other: Any) -> None:
+        """Take the place of another one: the lock was released, and is held again, by the same block."""
+        raise NotImplementedError
+
     def _has_run_out(self) -> bool:
         """Whether it is lost by the clock; for other threads."""
         return False
@@ -198,6 +202,13 @@ class Held(Losable):
     @property
     def _inside(self) -> bool:
         return self in self._door.inside
+
+    def _become(self, other: Any) -> None:
+        self._door = other._door
+        inside: Any = self._door.inside
+        inside.remove(other)
+        inside.add(self)
+        self.fence = other.fence
 
     def _has_run_out(self) -> bool:
         return self._door.has_run_out(self)

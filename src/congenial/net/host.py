@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
 from typing import Any
 
 from congenial.kernel.errors import ConfigError
 from congenial.net import forks
+from congenial.net.board import Board
 from congenial.net.checked import for_node
 from congenial.net.codec import Vocabulary
 from congenial.net.config import ClusterConfig
@@ -58,6 +60,7 @@ class Host:
         self.turn.on_failure = self._give_up
         self.membership = Membership(self.name, self.config, self.turn, self.vocabulary, self.system.name, rejoins)
         self.locks = LockTable(self.membership, self.vocabulary, self.system)
+        self.board = Board(self.membership)
         self.reports = Reports(self.membership, self.locks, self._head)
         self.membership.on_end = self._fail_all
         self.forked: ConfigError | None = None  # in a forked child: why it must not use this
@@ -69,6 +72,8 @@ class Host:
         """Answer calls on these sockets, and call; returns immediately. The membership's `opened` is set when everyone
         is there."""
         self.membership.start(listeners)
+        recalling = asyncio.create_task(self.board.recall(), name="congenial recalls notes")
+        self.membership.tasks.append(recalling)
 
     def renew_certificates(self) -> None:
         """Read the certificates again, for new connections. If they are wrong: `ConfigError`, and nothing changes."""
@@ -137,6 +142,7 @@ class Host:
             "algorithm": self.system.name,
             "open": roster.open,
             "past": roster.past,
+            "notes": self.board.summary(),
             "links": {link.name: self._status_of(link) for link in self.membership.links},
             "messages": self.messages_sent(),
             "waits": tally.waits.count,

@@ -25,6 +25,7 @@ from typing import Any, Generic, TypeVar, Unpack
 from congenial.kernel.errors import ConfigError
 from congenial.net.absence import not_open
 from congenial.net.acquiring import EXCLUSIVE, GROUP, SEMAPHORE, SHARED, Acquirable
+from congenial.net.board import Board
 from congenial.net.checked import Count, Flag, Port, checked, checked_name, checked_timeout, wrong
 from congenial.net.config import ClusterConfig, ClusterFields, config_of
 from congenial.net.door import ALONE_WANT, Door
@@ -35,6 +36,7 @@ from congenial.net.host import Host
 from congenial.net.metrics import MetricsServer, check_metrics
 from congenial.net.names import READERS, group_number, guarded_key, lock_key, readable, semaphore_key
 from congenial.net.porter import listen_at, start_listening
+from congenial.net.primitives.forms import Primitives
 from congenial.net.replica import Machine
 
 L = TypeVar("L")
@@ -135,7 +137,7 @@ class Lock(Acquirable[Held]):
         return repr(self._entrance.membership.name)
 
 
-class Cluster(LockForms[Lock, Awaitable[Held | None]]):
+class Cluster(LockForms[Lock, Awaitable[Held | None]], Primitives):
     """This process as a member of a cluster; made by `join`.
 
     >>> import asyncio
@@ -178,6 +180,10 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]]):
         if self._started.forked is not None:
             raise self._started.forked
         return self._started
+
+    @property
+    def _board(self) -> Board:
+        return self._host.board
 
     @property
     def _forked(self) -> ConfigError | None:
