@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,3 +27,15 @@ def start(*words: str) -> tuple[str, subprocess.Popen[str]]:
     process = subprocess.Popen([sys.executable, "-m", "congenial", "studio", *words], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     return process.stdout.readline().split()[1], process
+
+
+def slow_algorithm(folder: Path) -> str:
+    """An algorithm for one process, whose every request takes 5 ms: how it is named on the command line."""
+    (folder / "slow.py").write_text(
+        "import time\n"
+        "from congenial import Node\n"
+        "class Slow(Node):\n"
+        "    def request(self, groups, out):\n        time.sleep(0.005)\n        self.wait()\n        self.enter(out)\n"
+        "    def release(self, out):\n        self.leave()\n"
+    )
+    return f"{folder}/slow.py:Slow"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from browsing import PHONE, start, until
+from browsing import PHONE, slow_algorithm, start, until
 from congenial.cli import main
 from congenial.sim.scenario import Scenario
 from congenial.studio.pages import write_page
@@ -299,12 +300,56 @@ def test_pick_an_algorithm_and_watch_it(visit: Any, studio: tuple[str, Any]) -> 
     assert page.is_visible("#ring")
 
 
-def test_a_studio_that_is_gone_is_told_and_one_that_is_back_is_used(visit: Any, studio: tuple[str, Any]) -> None:
+def test_a_long_run_is_shown_while_it_goes_on(visit: Any, tmp_path: Path) -> None:
+    page = visit(start(slow_algorithm(tmp_path))[0])
+    page.fill("[name=nodes]", "1")
+    page.fill("[name=requests]", "400")
+    page.click("#setup-form button[type=submit]")
+    page.wait_for_selector("#play[aria-pressed=true]")
+    assert page.inner_text("#verdict") == "it is still running"
+    page.wait_for_selector("#verdict.good:has-text('all 400 requests served')")
+    assert "1,200 events" in page.inner_text("#about")
+    page.wait_for_selector("#process-panel table")
+    page.keyboard.press("End")
+    assert at(page) == 1199
+
+
+@pytest.mark.deep
+def test_a_lost_connection_is_shown_and_mended(visit: Any, studio: tuple[str, Any]) -> None:
+    page = visit(f"{studio[0]}#compare")
+    page.fill("#sweep-values", "4, 9")
+    page.click("text=Everything else")
+    page.fill("#sweep-most", "3")
+    page.click("#sweep-start")
+    page.context.set_offline(True)
+    page.wait_for_selector("#connection:has-text('does not answer')")
+    page.click("#connection-again")
+    assert page.is_visible("#connection")
+    page.context.set_offline(False)
+    page.wait_for_selector("#connection.good:has-text('is back')")
+    page.wait_for_selector("#sweep-said:has-text('24 runs in')")  # what it followed, it follows again
+    page.wait_for_selector("#connection", state="hidden")
+    studio[1].send_signal(signal.SIGSTOP)  # and one that is there, but does not answer
+    try:
+        page.wait_for_selector("#connection:has-text('does not answer')")
+    finally:
+        studio[1].send_signal(signal.SIGCONT)
+    page.wait_for_selector("#connection.good:has-text('is back')")
+    page.watched.complaints.clear()  # the browser's own lines
+
+
+def test_a_studio_that_is_gone_is_told(visit: Any, studio: tuple[str, Any]) -> None:
     page = visit(studio[0])
+    port = int(studio[0].split(":")[2].split("/")[0])
     studio[1].kill()
     studio[1].wait()
     page.click("#setup-form button[type=submit]")
     page.wait_for_selector("#setup-problem:has-text('does not answer')")
+    page.wait_for_selector("#connection:has-text('does not answer')")
+    start("--port", str(port))  # another one has another secret
+    page.wait_for_selector("#connection:has-text('Another studio runs there now')")
+    page.click("#setup-form button[type=submit]")
+    page.wait_for_selector("#setup-problem:has-text('Another studio runs there now')")
     page.watched.complaints.clear()
 
 

@@ -9,13 +9,16 @@ from typing import Any
 
 import pytest
 
+from browsing import slow_algorithm
 from congenial.kernel.errors import ConfigError
 from congenial.lab.folder import write_sweep
 from congenial.lab.replication import replicate
 from congenial.lab.store import Store
 from congenial.lab.sweep import Sweep
+from congenial.studio.document import run_document
 from congenial.studio.guard import Guard, new_secret
 from congenial.studio.measured import find_tables, open_table
+from congenial.studio.recording import simulated
 from congenial.studio.server import Studio, listen
 from congenial.studio.wishes import scenario
 
@@ -33,14 +36,15 @@ class Answer:
         return json.loads(self.body)
 
 
-def ask(app: Any, path: str, body: object = None, **headers: str) -> Answer:
+def ask(app: Any, path: str, body: object = None, query: str = "", **headers: str) -> Answer:
     """One request, as an ASGI server hands it on."""
     named = {"host": "127.0.0.1:8000", **{name.replace("_", "-"): value for name, value in headers.items()}}
     if body is not None:
         named.setdefault("content-type", "application/json")
     content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
     scope = {
-        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "scheme": "http", "query_string": b"",
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "scheme": "http",
+        "query_string": query.encode(),
         "method": "GET" if body is None else "POST", "path": path, "raw_path": path.encode(), "root_path": "",
         "headers": [(name.encode(), value.encode()) for name, value in named.items()],
         "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8000),
@@ -125,6 +129,40 @@ def test_a_run_and_its_states(app: Guard) -> None:
     states = ask(app, f"/{SECRET}/api/runs/{run['id']}/states").json()
     assert [variable["name"] for variable in states["variables"]][:2] == ["asked", "entries"]
     assert ask(app, f"/{SECRET}/api/runs/99/states").status == 404
+
+
+def test_a_long_run_is_shown_while_it_goes_on(tmp_path: Any) -> None:
+    slow = slow_algorithm(tmp_path)
+    app = Guard(Studio([slow]).app(), SECRET, "127.0.0.1")
+    long = {"algorithm": slow, "nodes": 1, "requests": 300}
+    run = ask(app, f"/{SECRET}/api/runs", long).json()
+    assert run["more"]
+    assert 0 < len(run["t"]) < 900
+    assert ask(app, f"/{SECRET}/api/runs/{run['id']}/states").json()["error"] == "this run has not ended yet"
+    columns = ("t", "kind", "node", "peer", "ref", "messages", "values")
+    for _ in range(1200):
+        query = f"events={len(run['t'])}&messages={len(run['messages'])}&values={len(run['values'])}"
+        part = ask(app, f"/{SECRET}/api/runs/{run['id']}/more", query=query).json()
+        for name in columns:
+            run[name] += part.get(name, [])
+        if not part["more"]:
+            break
+        time.sleep(0.1)
+    assert part["verdict"] == "all 300 requests served, no violation"
+    whole = run_document(simulated(*scenario(long, (slow,))))
+    assert {name: run[name] for name in columns} == json.loads(json.dumps({name: whole[name] for name in columns}))
+    assert ask(app, f"/{SECRET}/api/runs/99/more").status == 404
+    assert ask(app, f"/{SECRET}/api/runs/{run['id']}/more", query="events=x").status == 400
+
+
+def test_a_run_ends_when_another_begins(tmp_path: Any) -> None:
+    slow = slow_algorithm(tmp_path)
+    studio = Studio([slow])
+    app = Guard(studio.app(), SECRET, "127.0.0.1")
+    first = ask(app, f"/{SECRET}/api/runs", {"algorithm": slow, "nodes": 1, "requests": 100_000}).json()
+    ask(app, f"/{SECRET}/api/runs", SIMPLE)
+    assert studio.runs[first["id"]].ended.wait(60)
+    assert studio.runs[first["id"]].trace.stopped
 
 
 def test_old_runs_are_forgotten(app: Guard) -> None:

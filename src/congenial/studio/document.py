@@ -17,6 +17,7 @@ the states of processes are is in another document (`states.py`), which takes lo
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from congenial.kernel import trace
@@ -27,12 +28,12 @@ FORMAT = 1
 KIND_NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
 
 
-def run_document(recording: Recording) -> dict[str, object]:
-    """What a page is given to show a run."""
+def run_document(recording: Recording, columns: Columns | None = None) -> dict[str, object]:
+    """What a page is given to show a run. `columns`: its events, if they are in columns already."""
     system = recording.system
-    columns = Columns()
-    for event in recording.events:
-        columns.add(event)
+    if columns is None:
+        columns = Columns()
+        columns.add_all(recording.events)
     symmetry = system.spec.symmetry
     return {
         "format": FORMAT,
@@ -49,13 +50,7 @@ def run_document(recording: Recording) -> dict[str, object]:
         "cutShort": recording.cut_short,
         "pointers": symmetry.processes if symmetry is not None else (),  # variables that hold numbers of processes
         "kinds": KINDS,
-        "t": columns.t,
-        "kind": columns.kind,
-        "node": columns.node,
-        "peer": columns.peer,
-        "ref": columns.ref,
-        "messages": columns.messages,
-        "values": columns.values,
+        **columns.after(0, 0, 0),
     }
 
 
@@ -73,6 +68,23 @@ class Columns:
         self.known_messages: dict[str, int] = {}
         self.known_values: dict[str, int] = {}
         self.sendings: dict[int, int] = {}  # from a message's number to the event that sent it
+
+    def add_all(self, events: Sequence[Event]) -> None:
+        """Add those that are not there yet."""
+        for place in range(len(self.t), len(events)):
+            self.add(events[place])
+
+    def after(self, events: int, messages: int, values: int) -> dict[str, object]:
+        """All columns without so many of their first entries."""
+        return {
+            "t": self.t[events:],
+            "kind": self.kind[events:],
+            "node": self.node[events:],
+            "peer": self.peer[events:],
+            "ref": self.ref[events:],
+            "messages": self.messages[messages:],
+            "values": self.values[values:],
+        }
 
     def add(self, event: Event) -> None:
         self.t.append(round(event.t, 6))

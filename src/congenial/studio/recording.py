@@ -50,21 +50,29 @@ class FirstEvents(Trace):
         self.stopped = False
 
     def record(self, event: Event) -> None:
-        if len(self.events) == self.most:
+        if len(self.events) >= self.most:
             self.stopped = True
             raise Enough(f"more than {self.most} events")
         self.events.append(event)
 
 
-def simulated(scenario: Scenario, seed: int = 1, most: int = MOST_EVENTS) -> Recording:
-    """Run a scenario once, and record it. A run that goes wrong is recorded until it does."""
-    trace = FirstEvents(most)
+def simulated(
+    scenario: Scenario, seed: int = 1, most: int = MOST_EVENTS, trace: FirstEvents | None = None
+) -> Recording:
+    """Run a scenario once, and record it, in a `trace` of the caller's or a new one. A run that goes wrong is recorded
+    until it does."""
+    trace = FirstEvents(most) if trace is None else trace
     result, system = run_recorded(scenario, seed, trace)
-    verdict = f"no violation in the first {most} events" if trace.stopped else result.verdict()
+    verdict = f"no violation in the first {len(trace.events)} events" if trace.stopped else result.verdict()
     return Recording(
         system, trace.events, _parameters(scenario, seed), verdict, trace.stopped or result.ok,
         seed=seed, cut_short=trace.stopped,
     )  # fmt: skip
+
+
+def beginning(scenario: Scenario, seed: int) -> Recording:
+    """A run of which nothing has happened yet."""
+    return Recording(scenario.system(), [], _parameters(scenario, seed), "it is still running", True, seed=seed)
 
 
 def _parameters(scenario: Scenario, seed: int) -> tuple[tuple[str, str], ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,9 @@ from congenial.studio.checks import Check
 from congenial.studio.document import run_document
 from congenial.studio.explore import Place, as_json, from_json, is_fault, look_for_fault, told, traced
 from congenial.studio.guard import Guard
+from congenial.studio.live import LiveRun
 from congenial.studio.measured import find_tables, open_table
 from congenial.studio.pages import FRONT_END, template
-from congenial.studio.recording import Recording, simulated
 from congenial.studio.states import states_document
 from congenial.studio.sweeps import RunningSweep, parameters, sweep_order
 from congenial.studio.wishes import catalogue, order, scenario, territory
@@ -47,7 +47,7 @@ class Studio:
             "tables": bool(find_tables(self.folders)),
         }  # fmt: skip
         self.files = {path.name: path for path in FRONT_END.iterdir() if path.suffix in KINDS}
-        self.runs: dict[int, Recording] = {}
+        self.runs: dict[int, LiveRun] = {}
         self.checks: dict[int, Check] = {}
         self.sweeps: dict[int, RunningSweep] = {}
         self.started = 0
@@ -57,8 +57,10 @@ class Studio:
             routes=[
                 Route("/", self.index),
                 Route("/static/{name}", self.static),
+                Route("/api/alive", self.alive),
                 Route("/api/catalogue", self.show_catalogue),
                 Route("/api/runs", self.start_run, methods=["POST"]),
+                Route("/api/runs/{number:int}/more", self.more_of_run),
                 Route("/api/runs/{number:int}/states", self.states),
                 Route("/api/explore", self.explore, methods=["POST"]),
                 Route("/api/checks", self.start_check, methods=["POST"]),
@@ -84,22 +86,37 @@ class Studio:
             return answer({"error": "there is no such file"}, 404)
         return Response(path.read_bytes(), headers={"content-type": KINDS[path.suffix]})
 
+    async def alive(self, request: Request) -> Response:
+        """Pages ask now and then, to notice when they have lost the studio, and when it is back."""
+        return answer({})
+
     async def show_catalogue(self, request: Request) -> Response:
         return answer(self.catalogue)
 
     async def start_run(self, request: Request) -> Response:
-        """Run what the page wishes, to its end, and return the run document."""
+        """Run what the page wishes, and return the run document: of all of it, or of its beginning if it is long."""
         self.started += 1
         number = self.started
 
         def work(wish: Any) -> object:
-            recording = simulated(*scenario(wish, self.own))
-            self.runs[number] = recording
+            live = LiveRun(*scenario(wish, self.own))
+            for other in list(self.runs.values()):
+                other.cancel()  # a page shows one run
+            self.runs[number] = live
             for old in sorted(self.runs)[:-MOST_KEPT]:
                 del self.runs[old]
-            return {"id": number, **run_document(recording)}
+            return {"id": number, **live.first()}
 
         return await self.carry_out(request, work)
+
+    async def more_of_run(self, request: Request) -> Response:
+        """What follows the events that the page has."""
+        live = self.runs.get(request.path_params["number"])
+        if live is None:
+            return answer({"error": "this run is no longer kept: run it again"}, 404)
+        return await attempt(
+            lambda: live.part(*[_count(request.query_params, name) for name in ("events", "messages", "values")])
+        )
 
     async def explore(self, request: Request) -> Response:
         """Where a path leads, and what can happen there. With `look`, first look for a path from there that goes wrong.
@@ -222,10 +239,10 @@ class Studio:
         return await attempt(lambda: work(msgspec.json.decode(body)))
 
     async def states(self, request: Request) -> Response:
-        recording = self.runs.get(request.path_params["number"])
-        if recording is None:
+        live = self.runs.get(request.path_params["number"])
+        if live is None:
             return answer({"error": "this run is no longer kept: run it again"}, 404)
-        return await attempt(lambda: states_document(recording))
+        return await attempt(lambda: states_document(live.whole()))
 
 
 async def attempt(work: Callable[[], object]) -> Response:
@@ -236,6 +253,13 @@ async def attempt(work: Callable[[], object]) -> Response:
         return answer({"error": str(error)}, 400)
     except MemoryError:
         return answer({"error": "there is not enough memory for this: ask for fewer processes or requests"}, 400)
+
+
+def _count(given: Mapping[str, str], name: str) -> int:
+    try:
+        return max(0, int(given.get(name, "0")))
+    except ValueError:
+        raise ConfigError(f"{name} must be a whole number") from None
 
 
 def answer(content: Any, status: int = 200) -> Response:

@@ -1,7 +1,7 @@
 // @ts-check
 /** Checks and random runs: how far they are, and what they found. */
 
-import { ask } from "./server.js";
+import { ask, askPatiently } from "./server.js";
 import { byId, counted, h } from "./words.js";
 
 /** @typedef {{running: boolean, seen: number, pending: number, seconds: number, error?: string, ok?: boolean,
@@ -44,7 +44,7 @@ export class CheckPanel {
       let state;
       do {
         await new Promise((done) => setTimeout(done, EVERY));
-        state = await ask(`api/checks/${number}`);
+        state = await askPatiently(`api/checks/${number}`);
         if (number === this.number) this.draw(state);
       } while (state.running && number === this.number);
     } catch (error) {

@@ -135,7 +135,7 @@ export class Clock {
       this.last = time;
       this.now = Math.min(this.run.end, this.now + passed * this.speed * this.run.unit);
       this.at = Math.max(this.at, this.run.lastAt(this.now));
-      if (this.ended) this.playing = false;
+      if (this.ended && !this.run.doc.more) this.playing = false;
     }
     this.changed();
     if (this.playing || this.glide) this.schedule();

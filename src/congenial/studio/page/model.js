@@ -14,6 +14,7 @@
  * @property {boolean} ok
  * @property {boolean} timed
  * @property {boolean} cutShort
+ * @property {boolean} [more] whether the run goes on
  * @property {string[]} pointers
  * @property {string[]} kinds
  * @property {number[]} t
@@ -43,17 +44,15 @@ export class Run {
   constructor(doc) {
     this.doc = doc;
     this.n = doc.n;
-    this.count = doc.t.length;
-    this.t = Float64Array.from(doc.t);
-    this.node = Int32Array.from(doc.node);
-    this.peer = Int32Array.from(doc.peer);
-    this.ref = Int32Array.from(doc.ref);
-    this.kind = Uint8Array.from(doc.kind);
     /** @type {Record<string, number>} */
     this.K = Object.fromEntries(doc.kinds.map((name, number) => [name, number]));
-    this.end = this.count ? this.t[this.count - 1] : 0;
-    const kinds = new Set(doc.messages.map((message) => message[0]));
-    this.messageKinds = [...kinds].sort();
+    this.count = 0;
+    this.end = 0;
+    this.t = new Float64Array(0);
+    this.node = this.peer = this.ref = new Int32Array(0);
+    this.kind = new Uint8Array(0);
+    /** @type {string[]} */
+    this.messageKinds = [];
     /** @type {number[]} the events with which steps begin */
     this.steps = [];
     /** @type {number[]} the events in which a process enters */
@@ -63,7 +62,7 @@ export class Run {
     /** @type {number[]} partitions, and their ends */
     this.cuts = [];
     /** @type {Stretch[][]} of each process, in order */
-    this.stretches = Array.from({ length: this.n }, () => []);
+    this.stretches = [];
     /** @type {Packet[]} in the order of sending */
     this.packets = [];
     /** @type {Map<number, Packet>} by the event of their arrival or loss */
@@ -72,10 +71,47 @@ export class Run {
     this.bySending = new Map();
     /** @type {number[]} of each block of packets, the last event at which one of them is under way */
     this.blockEnd = [];
+    this.read();
+    this.unit = this.typicalFlight();
+  }
+
+  /** Work everything out from the document. */
+  read() {
+    const doc = this.doc;
+    this.count = doc.t.length;
+    this.end = this.count ? doc.t[this.count - 1] : 0;
+    this.t = Float64Array.from(doc.t);
+    this.node = Int32Array.from(doc.node);
+    this.peer = Int32Array.from(doc.peer);
+    this.ref = Int32Array.from(doc.ref);
+    this.kind = Uint8Array.from(doc.kind);
+    this.messageKinds = [...new Set(doc.messages.map((message) => message[0]))].sort();
+    this.steps = [];
+    this.entries = [];
+    this.suspicions = [];
+    this.cuts = [];
+    this.stretches = Array.from({ length: this.n }, () => []);
+    this.packets = [];
+    this.byArrival.clear();
+    this.bySending.clear();
+    this.blockEnd = [];
     this.findSteps();
     this.findStretches();
     this.findPackets();
-    this.unit = this.typicalFlight();
+  }
+
+  /**
+   * More has happened.
+   * @param {Partial<RunDocument>} part what follows, in the same columns, and how the run stands now
+   */
+  extend(part) {
+    for (const column of /** @type {const} */ (["t", "kind", "node", "peer", "ref", "messages", "values"])) {
+      /** @type {any} */ (this.doc)[column] = /** @type {any[]} */ (this.doc[column]).concat(part[column] ?? []);
+    }
+    for (const name of /** @type {const} */ (["more", "verdict", "ok", "cutShort"])) {
+      if (part[name] !== undefined) /** @type {any} */ (this.doc)[name] = part[name];
+    }
+    if (part.t?.length) this.read();
   }
 
   /** @param {number} event @returns {string} */

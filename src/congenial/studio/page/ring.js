@@ -18,6 +18,7 @@ export class Ring {
    */
   constructor(svg, legend, notice, run, clock, picked) {
     this.svg = svg;
+    this.legend = legend;
     this.notice = notice;
     this.run = run;
     this.clock = clock;
@@ -47,7 +48,11 @@ export class Ring {
       ...this.processes.map((made) => made.group),
       this.dots,
     );
-    legend.replaceChildren(...run.messageKinds.map((kind) => this.legendOf(kind)));
+    this.drawLegend();
+  }
+
+  drawLegend() {
+    this.legend.replaceChildren(...this.run.messageKinds.map((kind) => this.legendOf(kind)));
   }
 
   /** @param {string} kind */

@@ -66,6 +66,29 @@ export class RunView {
     this.abort.abort();
   }
 
+  /**
+   * The run went on: show what has happened since.
+   * @param {Partial<import("./model.js").RunDocument>} part
+   */
+  grow(part) {
+    const { run, clock } = this;
+    const chosen = this.inspector.packet;
+    run.extend(part);
+    const same = chosen && (run.packets.find((packet) => packet.sent === chosen.sent && packet.dst === chosen.dst) ?? null);
+    this.inspector.packet = this.ring.selected = this.diagram.selected = same;
+    this.inspector.shown = "";
+    this.ring.drawLegend();
+    this.setScrub();
+    this.describe();
+    if (clock.playing) clock.schedule();
+    this.draw(!clock.playing);
+  }
+
+  setScrub() {
+    this.scrub.max = String(this.run.end);
+    this.scrub.step = String(Math.max(this.run.end / 5000, 1e-6));
+  }
+
   pause() {
     if (this.clock.playing) this.clock.pause();
   }
@@ -95,7 +118,7 @@ export class RunView {
     byId("about").replaceChildren(h("span", {}, counted(this.run.count, "event")), h("span", {}, counted(this.run.entries.length, "entry", "entries")), ...about);
     const verdict = byId("verdict");
     verdict.textContent = doc.verdict;
-    verdict.className = doc.ok ? "good" : "bad";
+    verdict.className = doc.more ? "" : doc.ok ? "good" : "bad";
     verdict.hidden = false;
     document.title = `${doc.title} - Congenial`;
   }
@@ -121,8 +144,7 @@ export class RunView {
     this.speed.replaceChildren(...SPEEDS.map((speed) => h("option", { value: speed }, speed < 1 ? `1/${1 / speed}x` : `${speed}x`)));
     this.speed.value = "1";
     this.speed.addEventListener("change", () => this.setSpeed(Number(this.speed.value)), { signal });
-    this.scrub.max = String(this.run.end);
-    this.scrub.step = String(Math.max(this.run.end / 5000, 1e-6));
+    this.setScrub();
     this.scrub.addEventListener("input", () => this.scrubbed(), { signal });
     this.watch.disabled = true;
     this.watch.addEventListener("change", () => this.setWatch(), { signal });

@@ -5,7 +5,7 @@ import { CheckPanel } from "./check_panel.js";
 import { CompareView } from "./compare_view.js";
 import { ExploreView } from "./explore_view.js";
 import { RunView } from "./run_view.js";
-import { ask } from "./server.js";
+import { ask, askPatiently, watchConnection } from "./server.js";
 import { byId, h } from "./words.js";
 
 /**
@@ -46,6 +46,8 @@ const CHECK = /** @type {[string, string, number][]} */ ([
   ["runs", "Random runs", 1000],
 ]);
 
+const EVERY_PART = 500; // milliseconds between two questions for more of a run
+
 export class Studio {
   constructor() {
     /** @type {RunView | ExploreView | null} */
@@ -65,6 +67,7 @@ export class Studio {
 
   async begin() {
     this.catalogue = await ask("api/catalogue");
+    watchConnection();
     this.makeForm();
     this.setup.hidden = false;
     byId("views").hidden = false;
@@ -204,12 +207,31 @@ export class Studio {
       const doc = await ask("api/runs", this.settings());
       this.view?.close();
       byId("run").hidden = false;
-      const view = new RunView(doc, () => ask(`api/runs/${doc.id}/states`));
+      const view = /** @type {RunView} */ (new RunView(doc, async () => {
+        await null; // until the view is made
+        await this.grow(view, doc.id);
+        return askPatiently(`api/runs/${doc.id}/states`);
+      })); // prettier-ignore
       this.view = view;
       this.show(false);
       window.scrollTo(0, 0);
       view.clock.play();
     });
+  }
+
+  /**
+   * As long as a run goes on, show what has happened since.
+   * @param {RunView} view @param {number} number
+   */
+  async grow(view, number) {
+    const { doc } = view.run;
+    if (doc.more) view.inspector.waiting = "The states follow when the run has ended.";
+    while (doc.more && this.view === view) {
+      await new Promise((done) => setTimeout(done, EVERY_PART));
+      const part = await askPatiently(`api/runs/${number}/more?events=${doc.t.length}&messages=${doc.messages.length}&values=${doc.values.length}`);
+      if (this.view === view && (part.t || !part.more)) view.grow(part);
+    }
+    view.inspector.waiting = "The states are being read.";
   }
 
   /**

@@ -1,7 +1,7 @@
 // @ts-check
 /** Sweeps from the page: which algorithms, over what, how precisely; how far it is. */
 
-import { ask } from "./server.js";
+import { ask, askPatiently } from "./server.js";
 import { byId, counted, h } from "./words.js";
 
 /** @typedef {{running: boolean, done: number, total: number | null, secondsLeft: number | null, points: number, seconds: number,
@@ -125,7 +125,7 @@ export class SweepPanel {
     try {
       for (;;) {
         /** @type {SweepState} */
-        const state = await ask(`api/sweeps/${number}?known=${known}`);
+        const state = await askPatiently(`api/sweeps/${number}?known=${known}`);
         if (number !== this.number) return;
         if (state.table) this.show(state.table);
         known = state.points;
