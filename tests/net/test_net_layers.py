@@ -28,7 +28,7 @@ LAYERS = (  # from the bottom
     {"guarded", "reminders"},
     {"unclaimed", "blocking_locks"},
     {"table", "primitives"},
-    {"reports"},
+    {"reports", "spans"},
     {"host"},
     {"health"},
     {"metrics"},

@@ -110,6 +110,7 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         ("127.0.0.1:0", "is not an address"),
     ],
     "metrics_by_lock": [],
+    "spans": [],
     "tls": [
         ({}, "tls.ca is missing: it must be the path of a file"),
         ({"ca": "ca.pem", "key": "a.key"}, "tls.certificate is missing"),

@@ -122,6 +122,7 @@ class ClusterConfig:
     listen: Listen = ""  # where members listen, if not at their addresses in `nodes`: a host, or host:port
     metrics: Place = ""  # host:port where Prometheus metrics, /healthz and /readyz are served
     metrics_by_lock: Flag = False  # whether metrics tell locks apart, by a label with the lock's name
+    spans: Flag = False  # whether to make OpenTelemetry spans of locks
 
     def __post_init__(self) -> None:
         check_nodes("nodes", self.nodes)
@@ -200,6 +201,7 @@ class ClusterFields(TypedDict, total=False):
     listen: str
     metrics: str
     metrics_by_lock: bool
+    spans: bool
 
 
 def config_of(

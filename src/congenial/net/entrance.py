@@ -12,8 +12,8 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Coroutine, Iterator
+from typing import Any, Final, Protocol
 
 from congenial.kernel.effects import Effect
 from congenial.kernel.errors import CongenialError, IllegalStep
@@ -92,6 +92,16 @@ class Waiters:
         self._waiters.clear()
 
 
+class Observer(Protocol):
+    """Watches how locks are acquired and released (`congenial.net.spans`)."""
+
+    def acquire(self, entrance: Entrance, want: Want, timeout: float | None) -> Coroutine[Any, Any, Held]:
+        """In the place of `Entrance.acquire_now`, which it calls."""
+
+    def end(self, held: Held, why: str) -> None:
+        """It is released or, if there is a reason, lost."""
+
+
 class Tally:
     """What all entrances of a process count together."""
 
@@ -103,12 +113,15 @@ class Tally:
         self.losses = 0  # holders that lost what they held
         self.waits = Histogram()  # of the tasks that had to wait
         self.holds = Histogram(LONG_BUCKETS)
+        self.observer: Observer | None = None
 
-    def add_hold(self, held: Held) -> None:
-        """It is released or lost: count how long it was held, once."""
+    def add_hold(self, held: Held, why: str = "") -> None:
+        """It is released or, if there is a reason, lost: count how long it was held, once."""
         if held._since:
             self.holds.add(time.monotonic() - held._since)
             held._since = 0.0
+            if self.observer is not None:
+                self.observer.end(held, why)
 
 
 class Entrance(ABC):
@@ -131,7 +144,12 @@ class Entrance(ABC):
 
     # -- what tasks do ---------------------------------------------------------------------------------
 
-    async def acquire(self, want: Want, timeout: float | None) -> Held:
+    def acquire(self, want: Want, timeout: float | None) -> Coroutine[Any, Any, Held]:
+        observer = self.tally.observer
+        return self.acquire_now(want, timeout) if observer is None else observer.acquire(self, want, timeout)
+
+    async def acquire_now(self, want: Want, timeout: float | None) -> Held:
+        """The same, unobserved."""
         membership = self.membership
         self.tally.acquisitions += 1
         if self.tally.acquisitions % YIELD_EVERY == 0:
@@ -206,12 +224,13 @@ class Entrance(ABC):
     def expire(self, held: Held) -> None:
         """The lease was over, as another thread has seen. It may have been renewed since, but what was seen counts."""
         if held in self.inside:
+            self.tally.add_hold(held, RAN_OUT)
             self.release(held)
             held._lose(RAN_OUT)
 
-    def on_loss(self, held: Held) -> None:
+    def on_loss(self, held: Held, why: str) -> None:
         self.tally.losses += 1
-        self.tally.add_hold(held)
+        self.tally.add_hold(held, why)
 
     def lapse(self) -> None:
         """The lease is over: tell the holders."""

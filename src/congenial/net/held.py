@@ -154,7 +154,7 @@ class Keeper(Protocol):
 
     def expire(self, held: Held) -> None: ...
 
-    def on_loss(self, held: Held) -> None: ...
+    def on_loss(self, held: Held, why: str) -> None: ...
 
 
 class Held(Losable):
@@ -218,7 +218,7 @@ class Held(Losable):
 
     def _lose(self, why: str) -> None:
         if not self._why:
-            self._door.on_loss(self)
+            self._door.on_loss(self, why)
         super()._lose(why)
 
     def __enter__(self) -> Held:

@@ -20,6 +20,7 @@ from congenial.net.logs import log
 from congenial.net.membership import Membership
 from congenial.net.replica import Replicated
 from congenial.net.reports import Reports
+from congenial.net.spans import Spans
 from congenial.net.storage import DirectoryStorage, Storage
 from congenial.net.table import LockTable
 from congenial.net.turn import Turn
@@ -61,6 +62,8 @@ class Host:
         self.membership = Membership(self.name, self.config, self.turn, self.vocabulary, self.system.name, rejoins)
         self.locks = LockTable(self.membership, self.vocabulary, self.system)
         self.board = Board(self.membership)
+        if self.config.spans:
+            self.locks.tally.observer = Spans(self.name, self.config)
         self.reports = Reports(self.membership, self.locks, self._head)
         self.membership.on_end = self._fail_all
         self.forked: ConfigError | None = None  # in a forked child: why it must not use this
