@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from mypy_extensions import mypyc_attr
 
+
+@mypyc_attr(native_class=False)  # a compiled class could not be a base of one that is a TimeoutError, too
 class CongenialError(Exception):
     """Base of all errors that this package raises on purpose.
 
