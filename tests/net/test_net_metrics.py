@@ -12,7 +12,7 @@ from netlab import QUICK, clusters, crash
 
 import congenial
 from congenial.net.config import free_addresses
-from congenial.net.metrics import HostMetrics, MetricsServer, agreements
+from congenial.net.metrics import HostMetrics, MetricsServer
 
 LONG = 60.0
 
@@ -118,10 +118,10 @@ def test_an_agreement_on_the_members_is_counted() -> None:
     async def play() -> None:
         async with clusters(3) as (a, b, c):
             async with a.mutex("x"):
-                before = agreements(a._host)
+                before = a._host.locks.agreements()
             await crash(b)
             async with c.mutex("x", timeout=LONG), asyncio.timeout(LONG):
-                while agreements(a._host) <= before:
+                while a._host.locks.agreements() <= before:
                     await asyncio.sleep(0.02)
 
     asyncio.run(play())

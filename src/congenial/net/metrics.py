@@ -18,7 +18,6 @@ from congenial.net.health import HealthPages, why_not_ready
 from congenial.net.histogram import Histogram
 from congenial.net.host import Host
 from congenial.net.reports import clipped
-from congenial.transform.epochs import Epochs
 
 
 def check_metrics() -> None:
@@ -117,7 +116,9 @@ class HostMetrics:
         there = int(not why_not_ready(host))
         yield GaugeMetricFamily("congenial_majority", "1 while a majority is there, with this member", there)
         yield GaugeMetricFamily("congenial_members", "Members of the cluster", host.membership.n)
-        yield CounterMetricFamily("congenial_agreements", "Agreements on which members take part", agreements(host))
+        yield CounterMetricFamily(
+            "congenial_agreements", "Agreements on which members take part", host.locks.agreements()
+        )
         yield histogram("congenial_fsync_seconds", "How long it took to save state on disk", host.storage.syncs)
 
     def _of_locks(self) -> Iterator[Any]:
@@ -168,12 +169,6 @@ def version() -> str:
     from congenial import __version__
 
     return __version__
-
-
-def agreements(host: Host) -> int:
-    """How often the members have agreed on which of them take part."""
-    nodes = [seat.node for entrance in host.locks.entrances() for seat in entrance.seats]
-    return sum([node.instance for node in nodes if isinstance(node, Epochs)])
 
 
 def histogram(name: str, about: str, times: Histogram) -> Any:

@@ -25,6 +25,7 @@ from congenial.net.replica import Machine
 from congenial.net.unclaimed import Unclaimed
 from congenial.net.wire import Data, Known, Nudge, Remind, SeatData, Seats
 from congenial.systems.system import System
+from congenial.transform.epochs import Epochs
 
 
 class LockTable:
@@ -47,6 +48,11 @@ class LockTable:
             Remind: self.reminders.on_remind,
             Known: self.reminders.on_known,
         }
+
+    def agreements(self) -> int:
+        """How often the members have agreed on which of them take part."""
+        nodes = [seat.node for entrance in self.entrances() for seat in entrance.seats]
+        return sum([node.instance for node in nodes if isinstance(node, Epochs)])
 
     def entrances(self) -> list[Entrance]:
         return [*self.doors.values(), *self.halls.values()]
