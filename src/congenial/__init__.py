@@ -45,7 +45,9 @@ if TYPE_CHECKING:
     from congenial.lab.runner import Status
     from congenial.lab.sweep import Sweep
     from congenial.net.blocking import BlockingCluster, join_blocking
+    from congenial.net.blocking_client import BlockingClient, connect_blocking
     from congenial.net.blocking_locks import BlockingGuarded, BlockingHeld, BlockingLock, BlockingSection
+    from congenial.net.client import Client, RemoteHeld, RemoteLock, connect
     from congenial.net.config import ClusterConfig, Timing
     from congenial.net.guarded import Guarded, Section
     from congenial.net.held import Held
@@ -86,6 +88,7 @@ __all__ = [
     "BarrierBroken",
     "BlockingAllOf",
     "BlockingBarrier",
+    "BlockingClient",
     "BlockingCluster",
     "BlockingCondition",
     "BlockingEvent",
@@ -98,6 +101,7 @@ __all__ = [
     "BlockingSection",
     "Bounds",
     "CheckResult",
+    "Client",
     "Cluster",
     "ClusterBarrier",
     "ClusterCondition",
@@ -142,6 +146,8 @@ __all__ = [
     "ProtocolError",
     "RandomOutages",
     "RandomPartitions",
+    "RemoteHeld",
+    "RemoteLock",
     "Replay",
     "Reproduction",
     "Resource",
@@ -161,6 +167,8 @@ __all__ = [
     "__version__",
     "check",
     "compare",
+    "connect",
+    "connect_blocking",
     "fuzz",
     "join",
     "join_blocking",
@@ -177,6 +185,7 @@ LAZY = {
     "BarrierBroken": "congenial.net.primitives.barrier",
     "BlockingAllOf": "congenial.net.primitives.blocking",
     "BlockingBarrier": "congenial.net.primitives.blocking",
+    "BlockingClient": "congenial.net.blocking_client",
     "BlockingCluster": "congenial.net.blocking",
     "BlockingCondition": "congenial.net.primitives.blocking",
     "BlockingEvent": "congenial.net.primitives.blocking",
@@ -189,6 +198,7 @@ LAZY = {
     "BlockingSection": "congenial.net.blocking_locks",
     "Bounds": "congenial.checker.bounds",
     "CheckResult": "congenial.checker.result",
+    "Client": "congenial.net.client",
     "Cluster": "congenial.net.locks",
     "ClusterBarrier": "congenial.net.primitives.barrier",
     "ClusterCondition": "congenial.net.primitives.condition",
@@ -213,6 +223,8 @@ LAZY = {
     "Partition": "congenial.sim.faults",
     "RandomOutages": "congenial.sim.faults",
     "RandomPartitions": "congenial.sim.faults",
+    "RemoteHeld": "congenial.net.client",
+    "RemoteLock": "congenial.net.client",
     "Replay": "congenial.checker.replay",
     "Reproduction": "congenial.lab.reproduction",
     "Result": "congenial.sim.result",
@@ -226,6 +238,8 @@ LAZY = {
     "Uniform": "congenial.sim.chance",
     "check": "congenial.checker.check",
     "compare": "congenial.lab.api",
+    "connect": "congenial.net.client",
+    "connect_blocking": "congenial.net.blocking_client",
     "fuzz": "congenial.checker.fuzz",
     "join": "congenial.net.locks",
     "join_blocking": "congenial.net.blocking",

@@ -14,8 +14,8 @@ STORAGE = {"storage", "journal", "logfile", "markfile", "saved"}
 LAYERS = (  # from the bottom
     STORAGE
     | {"errors", "logs", "names", "operations", "local", "checked", "addresses", "config", "secret"}
-    | {"authority", "certs", "tls", "forks", "notify", "loop_thread", "histogram"},
-    {"wire", "turn", "numbering", "lease"},
+    | {"authority", "certs", "tls", "forks", "notify", "loop_thread", "histogram", "asks"},
+    {"wire", "turn", "numbering", "lease", "endpoints"},
     {"codec", "handshake"},
     {"link"},
     {"connection", "greeting"},
@@ -23,7 +23,7 @@ LAYERS = (  # from the bottom
     {"dialer"},
     {"membership"},
     {"seat", "absence", "held", "notes"},
-    {"entrance", "acquiring", "board"},
+    {"entrance", "acquiring", "board", "remote_board"},
     {"door", "hall", "replica"},
     {"guarded", "reminders"},
     {"unclaimed", "blocking_locks"},
@@ -33,8 +33,8 @@ LAYERS = (  # from the bottom
     {"health"},
     {"metrics"},
     {"locks"},
-    {"blocking", "service"},
-    {"client"},
+    {"blocking", "service", "client"},
+    {"blocking_client"},
 )
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import congenial
-from congenial.net import client, local, service
+from congenial.net import endpoints, local, service
 from congenial.net.client import Client
 from congenial.net.config import ClusterConfig, free_addresses
 from congenial.net.local import LONGEST_PATH, listen, socket_path, sockets_here
@@ -213,11 +213,10 @@ def test_another_user_gets_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch
                     assert held.fence > 0
                 with monkeypatch.context() as patch:
                     patch.setattr(service, "user_of", lambda _: SOMEBODY)
-                    async with Client(path) as program:
-                        with pytest.raises(congenial.ClusterDegraded, match=f"serves user .*, not {SOMEBODY}"):
-                            await program.mutex("x").acquire()
+                    with pytest.raises(congenial.ClusterDegraded, match=f"serves user .*, not {SOMEBODY}"):
+                        await Client(path).__aenter__()
                 with monkeypatch.context() as patch:
-                    patch.setattr(client, "user_of", lambda _: SOMEBODY)
+                    patch.setattr(endpoints, "user_of", lambda _: SOMEBODY)
                     with pytest.raises(congenial.ClusterDegraded, match=r"another user \(54321\) is listening"):
                         await Client(path).__aenter__()
                     async with Client(path, check_user=False) as program, program.mutex("x"):

@@ -175,6 +175,15 @@ ROWS: dict[str, dict[str, list[Row]]] = {
             ("--name a --socket cluster.toml", 2, "cluster.toml"),
             ("--name a --socket no/such/folder", 2, "no/such/folder"),
         ],
+        "socket_mode": [
+            ("--name a --socket-mode rw", 2, "--socket-mode rw: must be 600, 660 or 666"),
+            ("--name a --socket-mode 777", 2, "the mode of the node's socket cannot be"),
+        ],
+        "socket_group": [("--name a --socket-group no-such-group", 2, "there is no group 'no-such-group'")],
+        "clients": [
+            ("--name a --clients 7201", 2, 'clients: "7201" is not an address'),
+            ("--name a --clients 127.0.0.1:7201", 2, "programs from elsewhere need TLS"),
+        ],
         "state": [("--name a --state {nme}", 2, 'state = "{nme}": must'), ("--name a --state /proc/x", 2, "/proc/x")],
         "listen": [
             ("--name a --listen 7101", 2, 'listen = "7101": must be a host or host:port'),

@@ -16,6 +16,7 @@ EXAMPLES = """
 congenial node --config cluster.toml --name a
 congenial node --name a --state /var/lib/congenial --metrics-port 9100 --log-json
 congenial node --name a --socket /run/congenial/a.sock
+congenial node --name a --socket /run/congenial/a.sock --socket-mode 660 --socket-group web --clients 10.0.0.1:7201
 congenial node --name a --listen 0.0.0.0 --metrics 0.0.0.0:9100
 """
 
@@ -32,6 +33,11 @@ def command(
     name: NodeName,
     config: Config = Path("cluster.toml"),
     socket: Socket = "",
+    socket_mode: Annotated[
+        str, typer.Option(help="Which users may connect to it: 600 (only this one), 660 (the group), 666.")
+    ] = "600",
+    socket_group: Annotated[str, typer.Option(help="The group that the socket belongs to.")] = "",
+    clients: Annotated[str, typer.Option(help="Serve programs elsewhere, over TLS, at this host:port.")] = "",
     state: Annotated[str, typer.Option(help="The state directory, if not as in the configuration.")] = "",
     listen: Annotated[str, typer.Option(help="Where to listen, if not at the node's address: host or host:port.")] = "",
     metrics: Annotated[str, typer.Option(help="Serve metrics, /healthz and /readyz at this host:port.")] = "",
@@ -58,6 +64,7 @@ def command(
     from congenial.net.locks import Cluster
     from congenial.net.logs import JsonLines
     from congenial.net.loop_thread import new_event_loop
+    from congenial.net.service import check_clients
     from congenial.trace_files import check_folder_writable
 
     handler = logging.StreamHandler(sys.stderr)
@@ -71,35 +78,48 @@ def command(
     given: dict[str, Any] = {"state": state, "listen": listen, "metrics": metrics}
     described = replace(described, **{key: value for key, value in given.items() if value})
     cluster = Cluster(name, described, metrics_port)  # refuses wrong settings before a folder is made for the socket
+    check_clients(cluster, clients)
     if described.state:
         check_folder_writable(Path(for_node(described.state, name)), "state")
     path = Path(socket) if socket else socket_path(described, name)
     loop = new_event_loop()
     try:
-        loop.run_until_complete(serve_until_stopped(cluster, path))
+        loop.run_until_complete(serve_until_stopped(cluster, path, octal(socket_mode), socket_group, clients))
     finally:
         loop.close()
 
 
-async def serve_until_stopped(cluster: Cluster, path: Path) -> None:
+def octal(mode: str) -> int:
+    try:
+        return int(mode, 8)
+    except ValueError:
+        raise ConfigError(f"--socket-mode {mode}: must be 600, 660 or 666") from None
+
+
+async def serve_until_stopped(
+    cluster: Cluster, path: Path, mode: int = 0o600, group: str = "", clients: str = ""
+) -> None:
     import asyncio
     import signal
 
     from congenial.net.errors import ClusterDegraded
     from congenial.net.local import listen
     from congenial.net.notify import notify
-    from congenial.net.service import serve
+    from congenial.net.service import serve, serve_at
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     loop.add_signal_handler(signal.SIGHUP, reload, cluster)
-    with await listen(path) as listener:  # before the others hear of this node
+    with await listen(path, mode, group) as listener:  # before the others hear of this node
         async with cluster:
-            service = await serve(cluster, listener)
-            where = cluster.config.listening(cluster.name)
-            print(f"node {cluster.name} of {cluster.config.cluster!r} listens on {where} and {path}", flush=True)
+            services = [await serve(cluster, listener)]
+            where = f"{cluster.config.listening(cluster.name)} and {path}"
+            if clients:
+                services.append(await serve_at(cluster, clients))
+                where += f", and for programs elsewhere on {clients}"
+            print(f"node {cluster.name} of {cluster.config.cluster!r} listens on {where}", flush=True)
             notify("READY=1")
             ended = asyncio.create_task(cluster.wait_ended())
             tasks = [ended, asyncio.create_task(stop.wait()), asyncio.create_task(keep_notifying(cluster))]
@@ -111,7 +131,8 @@ async def serve_until_stopped(cluster: Cluster, path: Path) -> None:
             finally:
                 for task in tasks:
                     task.cancel()
-                service.close()
+                for service in services:
+                    service.close()
 
 
 def reload(cluster: Cluster) -> None:

@@ -137,6 +137,12 @@ class Board:
         """This life of this member, for notes that name it."""
         return f"{self.membership.name}:{self.membership.incarnation}"
 
+    def present(self) -> list[str]:
+        """The members that are there, in this life of theirs."""
+        incarnations = self.membership.roster.incarnations
+        there = [f"{link.name}:{incarnations[link.peer]}" for link in self.membership.links if not link.away]
+        return [self.me, *there]
+
     def is_there(self, whom: str) -> bool:
         """Whether a member that a note names takes part, in the same life, as far as this member knows."""
         name, _, life = whom.partition(":")

@@ -1,16 +1,22 @@
-"""A program's end of the connection to the node on its machine (`congenial.net.service`).
+"""A program's end of the connection to a node (`congenial.net.service`).
 
-    async with Client("/run/user/1000/congenial-jukebox-a.sock") as client:
-        async with client.mutex("invoices") as held:
+    async with congenial.connect("/run/congenial/a.sock") as node:
+        async with node.mutex("invoices") as held:
             ...
 
-What the program holds is released when its connection ends: when the program ends, too.
+What the program holds is released when its connection ends: when the program ends, too. When the connection breaks, or
+the node does not answer for too long, the program has lost what it held, and is told. It connects again, to the same
+node or to another one, and what was waiting for a lock goes on waiting there.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
+import math
+import os
+import random
 import socket
 from collections.abc import Awaitable
 from pathlib import Path
@@ -22,18 +28,49 @@ import msgspec
 from congenial.kernel.errors import ConfigError, CongenialError
 from congenial.net import forks
 from congenial.net.acquiring import SEMAPHORE, Acquirable
-from congenial.net.checked import Text, checked
+from congenial.net.asks import ERRORS, REFUSED, Answer, Ask
+from congenial.net.checked import Seconds, Text, checked
+from congenial.net.config import ClusterConfig
+from congenial.net.endpoints import Endpoint, LocalEndpoint, Where, endpoints_of
 from congenial.net.errors import ClusterDegraded
 from congenial.net.held import Losable
-from congenial.net.local import check_length, is_trusted, user_of
+from congenial.net.lease import DRIFT, clock
 from congenial.net.locks import LockForms
+from congenial.net.logs import log
 from congenial.net.names import bytes_of, is_text, readable
+from congenial.net.primitives.forms import Primitives
+from congenial.net.remote_board import RemoteBoard
 from congenial.net.reports import check_question
-from congenial.net.service import ERRORS, LONGEST_LINE, Answer, Ask
+from congenial.net.tls import Tls
+
+PATIENCE = 3.0  # seconds without an answer after which the node counts as gone
+PINGS = 6  # in that time
+FIRST_PAUSE, LAST_PAUSE = 0.05, 1.0  # seconds between attempts to connect
+SILENT = "the node has not answered for too long"
+
+
+class Broken(Exception):
+    """The connection broke before the answer."""
 
 
 class RemoteHeld(Losable):
-    """A lock that the node holds for this program."""
+    """A lock that a node holds for this program, like `Held`.
+
+    >>> import asyncio, tempfile, congenial
+    >>> from pathlib import Path
+    >>> from congenial.net.service import serve
+    >>> async def pay(folder: str) -> None:
+    ...     async with congenial.join("a", {"a": "127.0.0.1:7101"}) as cluster:
+    ...         await serve(cluster, Path(folder, "a.sock"))
+    ...         async with congenial.connect(Path(folder, "a.sock")) as node:
+    ...             held = await node.mutex("invoices").acquire()
+    ...             held.check()
+    ...             held.release()
+    ...             print(held)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     asyncio.run(pay(folder))
+    <not held: 'invoices', fence ...>
+    """
 
     __slots__ = ("_client", "_number")
 
@@ -44,19 +81,64 @@ class RemoteHeld(Losable):
 
     @property
     def held(self) -> bool:
-        return self._number in self._client.held
+        self._settle()
+        return self._inside
+
+    @property
+    def _inside(self) -> bool:
+        return self._client.held.get(self._number) is self
+
+    def _has_run_out(self) -> bool:
+        return self._inside and clock() >= self._client.until
+
+    def _settle(self) -> None:
+        if self._has_run_out():
+            self._expire()
+
+    def _expire(self) -> None:
+        if self._inside:
+            del self._client.held[self._number]
+            with contextlib.suppress(CongenialError):
+                self._client.tell(Ask("release", self._number))
+            self._lose(SILENT)
+
+    def _become(self, other: Any) -> None:
+        self._number = other._number
+        self._client.held[self._number] = self
+        self.fence = other.fence
 
     def release(self) -> None:
-        if self._again and self.held:
+        self._settle()
+        if self._again and self._inside:
             self._again -= 1
             return
-        if self._client.held.pop(self._number, None) is None:
+        if not self._inside:
             raise self._not_held()
+        del self._client.held[self._number]
         self._client.tell(Ask("release", self._number))
+
+    def __repr__(self) -> str:
+        group = f" for {self.group!r}" if self.group else ""
+        return f"<{'held' if self._inside else 'not held'}: {self.name!r}{group}, fence {self.fence}>"
 
 
 class RemoteLock(Acquirable[RemoteHeld]):
-    """A lock of the node that can be acquired."""
+    """A lock of a node that can be acquired, like `Lock`.
+
+    >>> import asyncio, tempfile, congenial
+    >>> from pathlib import Path
+    >>> from congenial.net.service import serve
+    >>> async def pay(folder: str) -> None:
+    ...     async with congenial.join("a", {"a": "127.0.0.1:7101"}) as cluster:
+    ...         await serve(cluster, Path(folder, "a.sock"))
+    ...         async with congenial.connect(Path(folder, "a.sock")) as node:
+    ...             lock = node.mutex("invoices", timeout=2.5)
+    ...             async with lock:
+    ...                 print(lock.name, lock.locked())
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     asyncio.run(pay(folder))
+    invoices True
+    """
 
     __slots__ = ("_ask", "_client")
 
@@ -75,54 +157,76 @@ class RemoteLock(Acquirable[RemoteHeld]):
         return True  # the node finds out whether it does not
 
     async def _enter(self, limit: float | None, owner: object) -> RemoteHeld:
-        ask = msgspec.structs.replace(self._ask, id=self._client.next_id(), timeout=limit, owner=id(owner))
-        try:
-            answer = await self._client.ask(ask)
-        except asyncio.CancelledError:
-            with contextlib.suppress(ClusterDegraded):  # withdraw the request, or release what was just granted
-                self._client.tell(Ask("release", ask.id))
-            raise
-        held = RemoteHeld(self._client, ask.id, self.name, self.group, answer.fence)
-        self._client.held[ask.id] = held
+        ask = msgspec.structs.replace(self._ask, timeout=limit, owner=id(owner))
+        answer = await self._client.ask(ask)
+        held = RemoteHeld(self._client, answer.id, self.name, self.group, answer.fence)
+        held.mode = self.mode
+        self._client.held[answer.id] = held
         return held
 
     def _place(self) -> str:
-        return str(self._client.path)
+        return str(self._client.where)
 
 
-class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]]):
-    """A program's connection to the node on its machine; it has the same locks as a `Cluster`.
+class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
+    """A program's connection to a node; it has the same locks as a `Cluster`. Made by `connect`.
 
-    With `check_user` the node must run as the same user as the program, or as root: anybody may listen at a path.
+    >>> import asyncio, tempfile, congenial
+    >>> from pathlib import Path
+    >>> from congenial.net.service import serve
+    >>> async def pay(folder: str) -> None:
+    ...     async with congenial.join("a", {"a": "127.0.0.1:7101"}) as cluster:
+    ...         await serve(cluster, Path(folder, "a.sock"))  # as `congenial node` does
+    ...         async with congenial.connect(Path(folder, "a.sock")) as node, node.mutex("invoices") as held:
+    ...             print(held.name, held.fence > 0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     asyncio.run(pay(folder))
+    invoices True
     """
 
-    def __init__(self, path: str | Path, *, check_user: bool = True) -> None:
-        self.path = Path(path)
-        self._check_user = check_user
-        self._gone = f"the node on {path} is gone"
+    def __init__(
+        self,
+        where: str | os.PathLike[str] | list[Endpoint],
+        *,
+        check_user: bool = True,
+        reconnect: bool = False,
+        patience: float = PATIENCE,
+    ) -> None:
+        here = where if isinstance(where, list) else [LocalEndpoint(Path(where), check_user)]
+        self.endpoints: list[Endpoint] = list(here)
+        self.where = self.endpoints[0]  # the node that is used, or was last
+        self.patience: float = checked("patience", patience, Seconds)
+        self._reconnect = reconnect
+        self._board = RemoteBoard(self)
+        self._loop: asyncio.AbstractEventLoop | None = None
         self.held: dict[int, RemoteHeld] = {}
+        self.until = -math.inf  # until when the node surely holds what it holds for this program, by `clock`
         self._answers: dict[int, asyncio.Future[Answer]] = {}
         self._told: dict[int, dict[str, dict[str, Any] | None]] = {}  # statuses, as far as they have arrived
+        self._pings: dict[int, float] = {}  # when those were sent that are not answered
         self._ids = 0
         self._writer: asyncio.StreamWriter | None = None
-        self._listening: asyncio.Task[None] | None = None
+        self._up = asyncio.Event()
+        self._why_down = ""
+        self._refused = ""  # why this program is not served, for good
+        self._keeping: asyncio.Task[None] | None = None
         self._forked: ConfigError | None = None  # in a forked child: why it must not use this
 
+    # -- life ------------------------------------------------------------------------------------------
+
     async def __aenter__(self) -> Client:
-        check_length(self.path)
-        try:
-            reader, self._writer = await asyncio.open_unix_connection(str(self.path), limit=LONGEST_LINE)
-        except OSError as error:
-            raise ClusterDegraded(
-                f"no node is listening on {self.path} ({error.strerror}): start one with `congenial node`"
-            ) from error
-        user = user_of(self._socket)
-        if self._check_user and not is_trusted(user):
-            self._writer.close()
-            raise ClusterDegraded(f"another user ({user}) is listening on {self.path}: that is not your node")
+        reader = await self._connect()
         self._loop = asyncio.get_running_loop()
-        self._listening = asyncio.create_task(self._listen(reader))
+        self._keeping = asyncio.create_task(self._keep(reader), name="congenial client")
         forks.watch(self)
+        try:
+            await self._ask_once(Ask("ping", self.next_id(), timeout=self.patience))
+        except Broken:
+            await self.__aexit__(None, None, None)
+            raise self._unreachable() from None
+        except BaseException:
+            await self.__aexit__(None, None, None)
+            raise
         return self
 
     async def __aexit__(
@@ -131,97 +235,198 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]]):
         if self._forked is not None:
             return
         forks.unwatch(self)
+        self._reconnect = False
         if self._writer is not None:
             if self._writer.can_write_eof() and not self._writer.is_closing():
                 self._writer.write_eof()  # other processes may have inherited the connection: for them, too, it is over
             self._writer.close()
-        if self._listening is not None:
-            self._listening.cancel()
-            await asyncio.gather(self._listening, return_exceptions=True)
+        if self._keeping is not None:
+            self._keeping.cancel()
+            await asyncio.gather(self._keeping, return_exceptions=True)
+        self._break("this program has closed its connection")
 
     def on_fork(self) -> None:
         """This is a forked child: the connection, and what is held, is its parent's."""
         self._forked = ConfigError(
-            f"this process was forked after connecting to the node on {self.path}: connect again in the child"
+            f"this process was forked after connecting to the node on {self.where}: connect again in the child"
         )
         forks.drop_transports([self._writer.transport if self._writer is not None else None])
-        forks.leave_loop(self._loop)
+        if self._loop is not None:
+            forks.leave_loop(self._loop)
         for held in self.held.values():
             held._abandon(str(self._forked))
         self.held.clear()
 
     def fileno(self) -> int:
         """The connection. While any process has it open, the node releases nothing that is held."""
-        return self._socket.fileno()
-
-    @property
-    def _socket(self) -> socket.socket:
         assert self._writer is not None
         connected: socket.socket = self._writer.get_extra_info("socket")
-        return connected
+        return connected.fileno()
 
-    async def status_of_all(self, *, lock: str | None = None, top: int = 1000) -> dict[str, dict[str, Any] | None]:
-        """As `Cluster.status_of_all`."""
-        check_question(lock, top)
-        name: str = "" if lock is None else checked("lock", lock, Text)
-        ask = Ask("status", self.next_id(), name=name, top=top)
-        told: dict[str, dict[str, Any] | None] = {}
-        self._told[ask.id] = told
-        try:
-            await self.ask(ask)
-        finally:
-            del self._told[ask.id]
-        return told
+    # -- the connection --------------------------------------------------------------------------------
+
+    async def _connect(self) -> asyncio.StreamReader:
+        """Connect to the first node that answers, the present one before others."""
+        start = self.endpoints.index(self.where)
+        reasons = []
+        for endpoint in [*self.endpoints[start:], *self.endpoints[:start]]:
+            try:
+                reader, writer = await endpoint.open()
+            except ClusterDegraded as error:
+                reasons.append(str(error))
+                continue
+            self._writer = writer
+            self.where = endpoint
+            self.until = clock() + self.patience
+            self._up.set()
+            return reader
+        self._why_down = "; ".join(reasons)
+        raise ClusterDegraded(self._why_down)
+
+    async def _keep(self, reader: asyncio.StreamReader) -> None:
+        """Listen to the node, and connect again when the connection is broken."""
+        while True:
+            pinging = asyncio.create_task(self._ping())
+            try:
+                await self._listen(reader)
+            finally:
+                pinging.cancel()
+                self._break(f"the node on {self.where} is gone")
+            if self._refused or not self._reconnect:
+                return
+            log(logging.WARNING, "client.down", node=self.where)
+            self.where = self.endpoints[(self.endpoints.index(self.where) + 1) % len(self.endpoints)]
+            pause = FIRST_PAUSE
+            while not self._up.is_set():
+                try:
+                    reader = await self._connect()
+                except ClusterDegraded:
+                    await asyncio.sleep(pause * (0.5 + random.random()))
+                    pause = min(2 * pause, LAST_PAUSE)
+            log(logging.INFO, "client.up", node=self.where)
+
+    async def _ping(self) -> None:
+        """Ask for signs of life. If this program itself has paused, the node is given more time to answer."""
+        pause, excused = self.patience / PINGS, -math.inf
+        while True:
+            number = self.next_id()
+            sent = self._pings[number] = clock()
+            with contextlib.suppress(CongenialError):
+                self.tell(Ask("ping", number, timeout=self.patience))
+            await asyncio.sleep(pause)
+            now = clock()
+            if now - sent > 3 * pause:
+                excused = now + self.patience
+            if now >= max(self.until, excused) and self._writer is not None:
+                for held in list(self.held.values()):
+                    held._settle()
+                self._writer.transport.abort()
+
+    def _break(self, why: str) -> None:
+        """There is no connection any more: what was held is lost, and what waits may ask again."""
+        self._up.clear()
+        self._why_down = self._refused or why
+        self._pings.clear()
+        if self._writer is not None:
+            self._writer.close()
+        held, self.held = self.held, {}
+        for one in held.values():
+            one._lose(self._why_down)
+        for future in self._answers.values():
+            if not future.done():
+                future.set_exception(Broken())
+
+    async def _listen(self, reader: asyncio.StreamReader) -> None:
+        decode = msgspec.json.Decoder(Answer).decode
+        with contextlib.suppress(OSError, ValueError, msgspec.MsgspecError):
+            while line := await reader.readline():
+                self._on_answer(decode(line))
+
+    def _on_answer(self, answer: Answer) -> None:
+        future = self._answers.get(answer.id)
+        if answer.id in self._pings:
+            sent = self._pings.pop(answer.id)
+            allowed = self.patience if answer.lease is None else min(self.patience, answer.lease)
+            self.until = max(self.until, sent + allowed * (1 - DRIFT))
+            self._board.hear_members(answer)
+        elif answer.more:
+            self._add(answer)
+        elif future is not None:
+            if not future.done():
+                future.set_result(answer)
+        elif answer.id in self.held:
+            self.held.pop(answer.id)._lose(answer.text)
+        elif answer.id == REFUSED:
+            self._refused = f"the node on {self.where} refuses this program: {answer.text}"
+
+    # -- asking ----------------------------------------------------------------------------------------
 
     def next_id(self) -> int:
         self._ids += 1
         return self._ids
 
     async def ask(self, ask: Ask) -> Answer:
+        """Ask the node, or the next one if the connection breaks, within the timeout that the question has."""
         if self._forked is not None:
             raise self._forked
+        loop = asyncio.get_running_loop()
+        deadline = None if ask.timeout is None else loop.time() + ask.timeout
+        left = ask.timeout
+        while True:
+            if not self._up.is_set():
+                await self._wait_for_node(left)
+                left = None if deadline is None else max(0.0, deadline - loop.time())
+            with contextlib.suppress(Broken):
+                return await self._ask_once(msgspec.structs.replace(ask, id=self.next_id(), timeout=left))
+            left = None if deadline is None else max(0.0, deadline - loop.time())
+
+    async def _wait_for_node(self, limit: float | None) -> None:
+        if not self._up.is_set() and self._reconnect and not self._refused:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(limit):
+                    await self._up.wait()
+        if not self._up.is_set():
+            raise self._unreachable()
+
+    def _unreachable(self) -> ClusterDegraded:
+        others = f"; tried {', '.join(map(str, self.endpoints))}" if len(self.endpoints) > 1 else ""
+        return ClusterDegraded(f"{self._refused or self._why_down}{others}")
+
+    async def _ask_once(self, ask: Ask) -> Answer:
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._answers[ask.id] = future
+        if ask.do == "status":
+            self._told[ask.id] = {}
         try:
             self.tell(ask)
             answer = await future
+        except asyncio.CancelledError:
+            with contextlib.suppress(CongenialError):  # withdraw the request, or release what was just granted
+                self.tell(Ask("release", ask.id))
+            raise
         finally:
             del self._answers[ask.id]
+            told = self._told.pop(ask.id, None)
         if answer.error:
             raise ERRORS.get(answer.error, CongenialError)(answer.text)
+        if ask.do == "ping":
+            self._board.hear_members(answer)
+        if told is not None:
+            answer.status = told
         return answer
 
     def tell(self, ask: Ask) -> None:
         if self._forked is not None:
             raise self._forked
         if self._writer is None or self._writer.is_closing():
-            raise ClusterDegraded(self._gone)
+            raise self._unreachable() if self._why_down else ClusterDegraded(f"the node on {self.where} is gone")
         self._writer.write(msgspec.json.encode(ask) + b"\n")
 
-    async def _listen(self, reader: asyncio.StreamReader) -> None:
-        decode = msgspec.json.Decoder(Answer).decode
-        try:
-            while line := await reader.readline():
-                answer: Answer = decode(line)
-                future = self._answers.get(answer.id)
-                if answer.more:
-                    self._add(answer)
-                elif future is not None and not future.done():
-                    future.set_result(answer)
-                elif answer.id in self.held:
-                    self._lose(answer.id, answer.text)
-                elif answer.id == -1:  # the node ends the connection, and says why
-                    self._gone = f"the node on {self.path} refuses this program: {answer.text}"
-        except (OSError, ValueError, msgspec.MsgspecError):
-            pass
-        finally:
-            for future in self._answers.values():
-                if not future.done():
-                    future.set_exception(ClusterDegraded(self._gone))
-            for number in list(self.held):
-                self._lose(number, self._gone)
-            if self._writer is not None:
-                self._writer.close()
+    async def status_of_all(self, *, lock: str | None = None, top: int = 1000) -> dict[str, dict[str, Any] | None]:
+        """As `Cluster.status_of_all`."""
+        check_question(lock, top)
+        name: str = "" if lock is None else checked("lock", lock, Text)
+        return (await self.ask(Ask("status", 0, name=name, top=top))).status or {}
 
     def _add(self, answer: Answer) -> None:
         """A part of a status."""
@@ -230,9 +435,6 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]]):
             known = told.setdefault(name, part)
             if known is not None and known is not part:
                 known["locks"].update(part["locks"])
-
-    def _lose(self, number: int, why: str) -> None:
-        self.held.pop(number)._lose(why)
 
     def _lock(
         self, mode: str, name: str, group: str, k: int, timeout: float | None, reentrant: bool = False
@@ -245,3 +447,27 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]]):
 
     def _try(self, lock: RemoteLock) -> Awaitable[RemoteHeld | None]:
         return lock.try_acquire()
+
+
+def connect(
+    where: Where = None,
+    *,
+    tls: Tls | None = None,
+    config: str | Path | ClusterConfig | None = None,
+    patience: float = PATIENCE,
+) -> Client:
+    """Use the locks of a node, without being a member. `where` is the path of a node's socket on this machine, or
+    several; or the names and addresses of nodes elsewhere, such as {"a": "10.0.0.1:7201"}, with `tls` for the program's
+    own certificate. Without `where`: the socket in CONGENIAL_SOCKET, or the nodes of `config` (`cluster.toml`) that run
+    on this machine.
+
+    >>> try:
+    ...     connect("/nowhere/a.sock", patience=0)
+    ... except ConfigError as error:
+    ...     print(error)
+    patience = 0: must be seconds, above 0 and at most 1000000
+
+    If the connection breaks, what is held is lost, as with any lock; the program connects again by itself. A node that
+    has not answered for `patience` seconds counts as gone.
+    """
+    return Client(endpoints_of(where, tls, config), reconnect=True, patience=patience)

@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import errno
 import fcntl
+import grp
 import os
 import socket
 import stat
@@ -157,8 +158,9 @@ def is_trusted(user: int | None) -> bool:
 class LocalListener:
     """A socket that listens at a path. Closing it removes the path, unless something else is there by now."""
 
-    def __init__(self, path: Path, listening: socket.socket) -> None:
+    def __init__(self, path: Path, listening: socket.socket, open_to_others: bool = False) -> None:
         self.path = path
+        self.open_to_others = open_to_others  # the kernel lets other users connect, as its mode says
         self.socket = listening
         self._place = Path(os.path.abspath(path))
         self._mark = _mark(self._place)
@@ -186,15 +188,19 @@ def _mark(path: Path) -> tuple[int, int, int] | None:
     return found.st_dev, found.st_ino, found.st_mtime_ns
 
 
-async def listen(path: Path) -> LocalListener:
-    """Listen at a path that is free, or where a dead socket is. Only the same user can connect."""
+async def listen(path: Path, mode: int = 0o600, group: str = "") -> LocalListener:
+    """Listen at a path that is free, or where a dead socket is. Only the same user can connect, unless `mode` lets
+    others, and `group` says which group the socket belongs to."""
     check_length(path)
+    owner = group_number(group)
+    if type(mode) is not int or not 0o600 <= mode <= 0o666 or mode & 0o111:
+        raise ConfigError(f"the mode of the node's socket cannot be {mode!r}: use 600, 660 or 666")
     made = socket.socket(socket.AF_UNIX)
     try:
         made.setblocking(False)
         async with _alone_in(path.parent):
-            _bind(made, path)
-        return LocalListener(path, made)
+            _bind(made, path, mode, owner)
+        return LocalListener(path, made, bool(mode & 0o066))
     except BaseException as error:
         made.close()
         if isinstance(error, ConfigError) or not isinstance(error, (OSError, ValueError)):
@@ -203,7 +209,17 @@ async def listen(path: Path) -> LocalListener:
         raise ConfigError(f"cannot listen on {path}: {reason}") from error
 
 
-def _bind(made: socket.socket, path: Path) -> None:
+def group_number(group: str) -> int:
+    """The number of a group of users; -1 stays what it is."""
+    if not group:
+        return -1
+    try:
+        return int(group) if group.isdigit() else grp.getgrnam(group).gr_gid
+    except KeyError:
+        raise ConfigError(f"there is no group {group!r} on this machine for the node's socket") from None
+
+
+def _bind(made: socket.socket, path: Path, mode: int, group: int) -> None:
     try:
         made.bind(str(path))
     except OSError as error:
@@ -212,7 +228,8 @@ def _bind(made: socket.socket, path: Path) -> None:
         _check_dead(path)
         path.unlink()
         made.bind(str(path))
-    os.chmod(path, 0o600)  # nobody can connect before `listen`, so there is no moment at which others could
+    os.chown(path, -1, group)
+    os.chmod(path, mode)  # nobody can connect before `listen`, so there is no moment at which others could
     made.listen()
 
 

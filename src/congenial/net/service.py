@@ -1,115 +1,57 @@
-"""A node that programs on the same machine share over a Unix socket. The programs' end is `congenial.net.client`.
-
-One JSON object a line, both ways. A program asks:
-
-    {"do": "acquire", "id": 1, "mode": "group", "name": "jukebox", "group": "disc-7", "k": 0, "timeout": 2.5}
-    {"do": "release", "id": 1}
-    {"do": "status", "id": 2, "top": 20}
-
-and the node answers {"id": 1, "fence": 17} or {"id": 1, "error": "LockTimeout", "text": "..."}. A status comes in
-several lines, each with a part of it; all but the last one say "more". What a program holds is released when its
-connection ends. When a lock is lost, the node sends {"id": 1, "error": "LockLost", ...} unasked.
+"""A node that programs share: on the same machine over a Unix socket, or from elsewhere over TLS. What they say to each
+other is in `congenial.net.asks`; the programs' end is `congenial.net.client`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import os
+import ssl
 from pathlib import Path
-from typing import Any, Literal
 
 import msgspec
 
-from congenial.kernel.errors import ConfigError, CongenialError, IllegalStep
+from congenial.kernel.errors import ConfigError, CongenialError
 from congenial.net import forks
 from congenial.net.acquiring import Terms
-from congenial.net.errors import (
-    ClusterDegraded,
-    LockLost,
-    LockTimeout,
-    NotHeld,
-    ProtocolError,
-    TimeoutTooLong,
-    WouldDeadlock,
-)
+from congenial.net.addresses import address, checked_place
+from congenial.net.asks import LONGEST_LINE, REFUSED, Answer, Ask
 from congenial.net.held import Held
 from congenial.net.local import LocalListener, is_trusted, listen, user_of
 from congenial.net.locks import Cluster
+from congenial.net.notes import Note
 from congenial.net.reports import PAGE
 
-LONGEST_LINE = 1 << 20
-ERRORS: dict[str, type[CongenialError]] = {
-    kind.__name__: kind
-    for kind in (
-        LockTimeout,
-        ClusterDegraded,
-        NotHeld,
-        LockLost,
-        ProtocolError,
-        ConfigError,
-        WouldDeadlock,
-        TimeoutTooLong,
-        IllegalStep,
-        CongenialError,
-    )
-}
-
-
-class Ask(msgspec.Struct, forbid_unknown_fields=True):
-    """What a program asks of the node."""
-
-    do: Literal["acquire", "release", "status"]
-    id: int
-    mode: Literal["exclusive", "shared", "group", "semaphore"] = "exclusive"
-    name: str = ""
-    group: str = ""
-    k: int = 1
-    timeout: float | None = None
-    top: int = 1000
-    owner: int = 0  # which task or thread of the program asks: if it waits for itself, it is told
-    raw: bool = False  # name and group stand for bytes, each written as the character of that number
-
-    def names(self) -> tuple[str, str]:
-        if not self.raw:
-            return self.name, self.group
-        try:
-            name, group = [
-                text.encode("latin-1").decode("utf-8", "surrogateescape") for text in (self.name, self.group)
-            ]
-        except UnicodeEncodeError as error:
-            raise ProtocolError(f"a raw name has characters that are no bytes: {error}") from None
-        return name, group
-
-
-class Answer(msgspec.Struct, omit_defaults=True):
-    id: int
-    fence: int = 0
-    lock: str = ""
-    error: str = ""
-    text: str = ""
-    status: dict[str, Any] | None = None
-    more: bool = False
-
-
-# -- the node's end ---------------------------------------------------------------------------------------------
+UNHEARD = 1.5  # times as long as a program waits for an answer, a node waits for the program, if it is elsewhere
+FIRST_PATIENCE = 10.0  # seconds until it has said how long that is
+WATCH = 0.5  # seconds, at most, until a note that is watched is told as it is
 
 
 class Service:
     """What serves the programs: made by `serve`."""
 
-    def __init__(self, cluster: Cluster, listener: LocalListener) -> None:
+    def __init__(self, cluster: Cluster, listener: LocalListener | None) -> None:
         self.cluster = cluster
-        self.listener = listener
+        self.listener = listener  # None: from elsewhere
         self.server: asyncio.Server | None = None
         self.forked = self.closed = False
         self.sessions: set[Session] = set()
         forks.watch(self)
 
     async def start(self) -> None:
+        assert self.listener is not None
         self.server = await asyncio.start_unix_server(self._run, sock=self.listener.socket, limit=LONGEST_LINE)
 
+    async def start_at(self, place: str, tls: ssl.SSLContext) -> None:
+        host, port = address(place)
+        try:
+            self.server = await asyncio.start_server(self._run, host, port, ssl=tls, limit=LONGEST_LINE)
+        except OSError as error:
+            raise ConfigError(f"cannot listen for programs at {place}: {error.strerror or error}") from error
+
     async def _run(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        session = Session(self.cluster, reader, writer)
+        session = Session(self, reader, writer)
         self.sessions.add(session)
         try:
             await session.run()
@@ -124,7 +66,8 @@ class Service:
         forks.unwatch(self)
         if self.server is not None:
             self.server.close()
-        self.listener.close()
+        if self.listener is not None:
+            self.listener.close()
         for session in self.sessions:
             session.writer.close()
 
@@ -135,38 +78,61 @@ class Service:
         forks.drop_transports([session.writer.transport for session in self.sessions])
 
 
-async def serve(cluster: Cluster, at: Path | LocalListener) -> Service:
-    """Let programs on this machine, run by the same user, use the node's locks."""
-    service = Service(cluster, at if isinstance(at, LocalListener) else await listen(at))
+async def serve(cluster: Cluster, at: Path | LocalListener, *, mode: int = 0o600, group: str = "") -> Service:
+    """Let programs on this machine use the node's locks: those of the same user, or those that `mode` and `group` let
+    connect to the socket."""
+    service = Service(cluster, at if isinstance(at, LocalListener) else await listen(at, mode, group))
     await service.start()
     cluster._before_leaving.append(service.close)  # programs must not believe to hold what the node has released
+    return service
+
+
+def check_clients(cluster: Cluster, place: str) -> None:
+    """`ConfigError` if programs from elsewhere cannot be served at this place; it may be empty."""
+    checked_place("clients", place)
+    if place and cluster.config.tls is None:
+        raise ConfigError("programs from elsewhere need TLS: give the cluster certificates ([tls] in cluster.toml)")
+
+
+async def serve_at(cluster: Cluster, place: str) -> Service:
+    """Let programs from elsewhere use the node's locks, over TLS: with a certificate of the cluster's authority."""
+    check_clients(cluster, place)
+    assert cluster.config.tls is not None
+    porter = cluster._host.membership.porter
+    context, _ = cluster.config.tls.contexts(cluster.name)
+    context.sni_callback = lambda connection, name, first: setattr(connection, "context", porter.tls)  # as renewed
+    service = Service(cluster, None)
+    await service.start_at(place, context)
+    cluster._before_leaving.append(service.close)
     return service
 
 
 class Session:
     """One program's connection."""
 
-    def __init__(self, cluster: Cluster, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.cluster = cluster
+    def __init__(self, service: Service, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.service = service
+        self.cluster = service.cluster
         self.reader = reader
         self.writer = writer
         self.held: dict[int, Held] = {}
         self.tasks: dict[int, asyncio.Task[None]] = {}  # each waits for a lock, or for its loss
+        self.patience: float | None = FIRST_PATIENCE if service.listener is None else None  # with its silence
 
     async def run(self) -> None:
         decode = msgspec.json.Decoder(Ask).decode
-        user = user_of(self.writer.get_extra_info("socket"))
-        if not is_trusted(user):
-            self._answer(Answer(-1, error="ProtocolError", text=f"this node serves user {os.geteuid()}, not {user}"))
+        stranger = self._stranger()
+        if stranger:
+            self._answer(Answer(REFUSED, error="ProtocolError", text=stranger))
             self.writer.close()
             return
         try:
-            while line := await self.reader.readline():
+            while line := await self._line():
                 self._on_ask(decode(line))
                 await self.writer.drain()
         except (msgspec.MsgspecError, ValueError) as error:  # a line that is too long is a ValueError
-            self._answer(Answer(-1, error="ProtocolError", text=str(error)))
-        except (ConnectionError, asyncio.CancelledError):
+            self._answer(Answer(REFUSED, error="ProtocolError", text=str(error)))
+        except (OSError, TimeoutError, asyncio.CancelledError):
             pass
         finally:
             for task in self.tasks.values():
@@ -176,15 +142,65 @@ class Session:
                     held.release()
             self.writer.close()
 
+    def _stranger(self) -> str:
+        """Why this program is not served; empty if it is. TLS has checked those from elsewhere."""
+        listener = self.service.listener
+        if listener is None or listener.open_to_others:
+            return ""
+        user = user_of(self.writer.get_extra_info("socket"))
+        return "" if is_trusted(user) else f"this node serves user {os.geteuid()}, not {user}"
+
+    async def _line(self) -> bytes:
+        async with asyncio.timeout(self.patience):
+            return await self.reader.readline()
+
     def _on_ask(self, ask: Ask) -> None:
         if ask.do == "release":
             self._release(ask.id)
+        elif ask.do == "ping":
+            self._on_ping(ask)
         elif ask.id in self.tasks:
             self._answer(Answer(ask.id, error="ProtocolError", text=f"id {ask.id} is in use"))
         else:
-            job = self._acquire(ask) if ask.do == "acquire" else self._status(ask)
-            task = self.tasks[ask.id] = asyncio.create_task(job)
+            jobs = {"acquire": self._acquire, "status": self._status}
+            task = self.tasks[ask.id] = asyncio.create_task(jobs.get(ask.do, self._note)(ask))
             task.add_done_callback(lambda _: self.tasks.pop(ask.id, None))
+
+    def _on_ping(self, ask: Ask) -> None:
+        if self.service.listener is None and ask.timeout:
+            self.patience = UNHEARD * ask.timeout
+        lease = self.cluster._host.membership.lease
+        left = lease.until - lease.clock()
+        self._answer(
+            self._with_members(Answer(ask.id, lease=None if math.isinf(left) and left > 0 else max(0.0, left)))
+        )
+
+    def _with_members(self, answer: Answer) -> Answer:
+        board = self.cluster._board
+        answer.me, answer.there = board.me, board.present()
+        return answer
+
+    async def _note(self, ask: Ask) -> None:
+        """What a program does with a note."""
+        board = self.cluster._board
+        note, kept = Note(ask.fence, ask.turn, ask.value), True
+        try:
+            if ask.do == "read":
+                note = await board.read(ask.name, ask.fence)
+            elif ask.do == "write":
+                await board.write(ask.name, ask.fence, ask.value)
+                note = board.local(ask.name)
+            elif ask.do == "fresh":
+                note = await board.fresh(ask.name)
+            elif ask.do == "confirm":
+                kept = await board.confirm(ask.name, note)
+            else:
+                await board.changed(ask.name, note, WATCH if ask.timeout is None else min(ask.timeout, WATCH))
+                note = board.local(ask.name)
+        except CongenialError as error:
+            self._answer(Answer(ask.id, error=type(error).__name__, text=str(error)))
+            return
+        self._answer(self._with_members(Answer(ask.id, note.fence, turn=note.turn, value=note.value, kept=kept)))
 
     async def _acquire(self, ask: Ask) -> None:
         try:
