@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from pages import DOCS, ROOT, Command, commands_of
+from pages import DOCS, ROOT, VERDICT, Command, commands_of
 
 PAGE = DOCS / "errata.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -71,10 +74,22 @@ def test_every_entry_shows_the_flaw_and_the_remedy_by_commands_that_are_run(titl
 
 @pytest.mark.parametrize("command", RUN, ids=lambda command: command.text)
 @pytest.mark.deep
-def test_the_command_says_what_the_page_says(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_says_what_the_page_says(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a counterexample can be opened in Explore, as the page says."""
     assert command.expected, "the page should say what the command prints"
     monkeypatch.chdir(ROOT)
-    command.run_here()
+    if not re.match(r"congenial (check|fuzz) ", command.text) or not VERDICT.search(command.expected[0]):
+        command.run_here()
+        return
+    page = tmp_path / "page.html"
+    replace(command, text=f"{command.text} --html {page}").run_here()
+    found = re.search(r'id="explore-document">(.*?)</script>', page.read_text(encoding="utf-8"))
+    assert found
+    explored = json.loads(found[1])
+    for step, moves in zip(explored["path"], explored["moves"], strict=False):
+        chosen = {**step, "choices": None}
+        assert chosen in [{**move["step"], "choices": None} for move in moves]
+    assert len(explored["moves"]) == len(explored["path"]) + 1
 
 
 def test_the_table_has_every_entry_with_its_certainty_and_severity() -> None:

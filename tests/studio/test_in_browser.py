@@ -46,6 +46,9 @@ SCRUB = """async () => {
 }"""  # moves the hand along the whole run; the strokes of the pen for each picture
 
 
+NEXT = "all => all.findIndex((one) => one.classList.contains('next'))"  # the place of the next step among the moves
+
+
 def at(page: Any) -> int:
     """The last event that has happened, as the page says."""
     return int(page.get_attribute("#run", "data-at"))
@@ -53,6 +56,11 @@ def at(page: Any) -> int:
 
 def step(page: Any) -> int:
     return int(page.get_attribute("#run", "data-step"))
+
+
+def texts(page: Any) -> list[str]:
+    """What can happen, as the page says."""
+    return [text for text in page.locator("#moves-panel > .moves button").all_inner_texts() if text]
 
 
 def go_to(page: Any, recording: Recording, kind: str) -> int:
@@ -244,6 +252,33 @@ def test_a_counterexample_is_shown_with_its_verdict(visit: Any, tmp_path: Path, 
     assert "_on_failed" in page.inner_text("#source-panel")
 
 
+def test_an_exported_counterexample_says_what_else_was_possible(visit: Any, tmp_path: Path, capsys: Any) -> None:
+    trace = f"{tmp_path}/broken.ndjson"
+    for words in (
+        ["check", "maekawa", "--order", "any", "--trace", trace, "--html", f"{tmp_path}/check.html"],
+        ["fuzz", "maekawa", "--nodes", "3", "--order", "any", "--html", f"{tmp_path}/fuzz.html"],
+        ["replay", trace, "--html", f"{tmp_path}/replay.html"],
+    ):
+        with pytest.raises(SystemExit):
+            main(words)
+        capsys.readouterr()
+        page = visit(tmp_path / f"{words[0]}.html", offline=True)
+        assert len(texts(page)) >= 3  # each may ask
+        assert page.locator("#moves-panel .next").count() == 1
+        page.keyboard.press("End")
+        assert "cannot make sense of" in page.inner_text("#moves-panel .wrong")
+        assert texts(page) == []
+    page.click("#take-back")
+    assert "2 receives Failed() from 0" in page.inner_text("#moves-panel .next")
+    assert page.is_disabled("text=2 leaves")  # that needs the studio
+    page.keyboard.press("Home")
+    page.keyboard.press(str(1 + page.locator("#moves-panel > .moves button").evaluate_all(NEXT)))
+    assert step(page) == 0
+    with page.expect_download() as saved:
+        page.click("#save")
+    assert saved.value.path().read_text().splitlines()[1:] == Path(trace).read_text().splitlines()[1:]
+
+
 def test_an_empty_run_says_so(visit: Any, recording: Recording, tmp_path: Path) -> None:
     write_page(f"{tmp_path}/empty.html", Recording(recording.system, [], (), "nothing happened", True))
     page = visit(tmp_path / "empty.html")
@@ -351,11 +386,6 @@ def test_a_studio_that_is_gone_is_told(visit: Any, studio: tuple[str, Any]) -> N
     page.click("#setup-form button[type=submit]")
     page.wait_for_selector("#setup-problem:has-text('Another studio runs there now')")
     page.watched.complaints.clear()
-
-
-def texts(page: Any) -> list[str]:
-    """What can happen, as the page says."""
-    return [text for text in page.locator("#moves-panel > .moves button").all_inner_texts() if text]
 
 
 def wait_for_steps(page: Any, taken: int) -> None:

@@ -52,6 +52,14 @@ class Counterexample:
     def verdict(self) -> str:
         return f"{self.kind.upper()}: {self.text}"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from congenial.view.notebook import block, diagram
+
+        nodes = 1 + max([max(event.node, event.peer) for event in self.events], default=0)
+        title = f"A counterexample of {len(self.actions)} steps:"
+        return block(title, self.verdict(), False, diagram(self.events, nodes, self.text))
+
 
 def counterexample(explorer: Explorer, fault: Fault) -> Counterexample:
     """The run that ends in a fault."""

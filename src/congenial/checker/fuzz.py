@@ -63,6 +63,15 @@ class FuzzResult:
             data["counterexample"] = self.counterexample.as_dict()
         return data
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from congenial.view.notebook import block, table
+
+        rows = [("runs", str(self.runs)), ("steps", str(self.steps)), ("entries", str(self.entries))]
+        title = f"{self.algorithm}, {self.nodes} processes, {self.requests} requests each:"
+        found = "" if self.counterexample is None else self.counterexample._repr_html_()
+        return block(title, self.verdict(), self.ok, table(("", ""), rows), found)
+
     def verdict(self) -> str:
         if self.counterexample is not None:
             return f"{self.counterexample.kind.upper()} (seed {self.seed}): {self.counterexample.text}"

@@ -55,6 +55,20 @@ class CheckResult:
             return self
         return replace(self, counterexample=replace(self.counterexample, actions=(), events=()))
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from congenial.view.notebook import block, table
+
+        rows = [
+            ("states", f"{self.states}{'' if self.complete else ', not all'}"), ("transitions", str(self.transitions)),
+            ("depth", str(self.depth)), ("states per second", f"{self.states_per_second:.4g}"),
+        ]  # fmt: skip
+        if self.least_messages is not None and self.most_messages is not None:
+            rows.append(("messages per entry", f"{self.least_messages:g} to {self.most_messages:g}"))
+        title = f"{self.algorithm}, {self.nodes} processes, {self.requests} requests each:"
+        found = "" if self.counterexample is None else self.counterexample._repr_html_()
+        return block(title, self.verdict(), self.ok, table(("", ""), rows), found)
+
     def verdict(self) -> str:
         if self.counterexample is not None:
             return self.counterexample.verdict()

@@ -34,10 +34,12 @@ def command(
     if svg:
         write_svg(svg, again.events, again.nodes, again.text)
     if html:
+        from congenial.studio.explore import explore_document, traced
         from congenial.studio.pages import write_page
         from congenial.studio.recording import replayed
 
-        write_page(html, replayed(file))
+        recording = replayed(file)
+        write_page(html, recording, None if recording.timed else explore_document(*traced(file)))
     if json:
         print_json(again.as_dict())
     else:

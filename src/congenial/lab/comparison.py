@@ -16,6 +16,7 @@ from congenial.sim.result import Result
 from congenial.sim.scenario import Scenario, ScenarioFields
 from congenial.sim.simulate import run, run_once
 from congenial.systems.catalogue import find_algorithm
+from congenial.view.notebook import bars, block, table
 from congenial.view.table import as_text, new_table
 
 if TYPE_CHECKING:
@@ -66,6 +67,29 @@ class Comparison:
         for result in self.results:
             made.add_row(result.algorithm, *[f"{getattr(result, measure):.4g}" for _, measure in COLUMNS])
         return made
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        rows = [
+            [result.algorithm, *[f"{getattr(result, measure):.4g}" for _, measure in COLUMNS]]
+            for result in self.results
+        ]
+        costs = [(result.algorithm, float(f"{result.messages_per_entry:.4g}")) for result in self.results]
+        waits = [(result.algorithm, float(f"{result.waiting_time_mean:.4g}")) for result in self.results]
+        drawn = "".join(
+            [
+                f'<div style="margin: 8px 40px 0 0"><b>{title}</b>{bars(values)}</div>'
+                for title, values in (("messages per entry", costs), ("mean waiting", waits))
+            ]
+        )
+        first = self.results[0]
+        return block(
+            f"{len(self.results)} algorithms under the same load, {first.nodes} processes:",
+            "; ".join(self.problems()) or "no violation",
+            self.ok,
+            table(("algorithm", *[f">{title}" for title, _ in COLUMNS]), rows),
+            f'<div style="display: flex; flex-wrap: wrap">{drawn}</div>',
+        )
 
     def __str__(self) -> str:
         return "\n".join([as_text(self.table()), *self.problems()])

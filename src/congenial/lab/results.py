@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from congenial.lab.parameters import METRICS, show_value
-from congenial.lab.replication import Record
+from congenial.lab.parameters import METRICS, PARAMETERS, show_value
+from congenial.lab.replication import Record, Value
 from congenial.lab.rows import Row, frame, write_csv
 from congenial.lab.stopping import close, precise, records_at
 from congenial.lab.store import Store
 from congenial.lab.sweep import Point, Sweep
 from congenial.sim.statistics import half_width, mean
+from congenial.view.charts import Curve, Spot
+from congenial.view.notebook import block, charts, folded, table
 from congenial.view.table import as_text, new_table
 
 if TYPE_CHECKING:
@@ -165,6 +167,44 @@ class SweepResult:
                     cells.append("-" if estimate is None else str(estimate))
                 table.add_row(*cells)
         return table
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        sweep = self.sweep
+        first, *rest = sweep.vary
+        seconds = list(sweep.vary[rest[0]]) if rest else [None]
+        titled = []
+        for metric in sweep.metrics:
+            for second in seconds:
+                where = f", {rest[0]} {show_value(second)}" if second is not None else ""
+                curves = [
+                    Curve(algorithm, number, self._spots(algorithm, metric, second))
+                    for number, algorithm in enumerate(sweep.algorithms)
+                ]
+                titled.append((f"{METRICS[metric]}{where}", PARAMETERS[first], curves))
+        heads = ["algorithm", *[f">{name}" for name in sweep.vary], ">runs"]
+        heads += [f">{METRICS[metric]}" for metric in sweep.metrics]
+        rows = [
+            [
+                algorithm, *[show_value(value) for value in point], str(len(records[algorithm])),
+                *[str(self.mean(point, algorithm, metric)) for metric in sweep.metrics],
+            ]
+            for point, records in self.runs.items()
+            for algorithm in sweep.algorithms
+        ]  # fmt: skip
+        title = f"{len(sweep.algorithms)} algorithms at {len(self.runs)} points:"
+        told = self.imprecise() or f"within {sweep.precision:.0%} of the mean"
+        return block(title, told, not self.imprecise(), charts(titled), folded("means", table(heads, rows)))
+
+    def _spots(self, algorithm: str, metric: str, second: Value | None) -> list[Spot]:
+        """A curve over the first varied parameter."""
+        found = []
+        for point in self.runs:
+            if second is None or point[1] == second:
+                estimate = self.mean(point, algorithm, metric)
+                x = str(point[0]) if isinstance(point[0], (str, bool)) else float(point[0])
+                found.append(Spot(x, estimate.value, estimate.half))
+        return found
 
     def imprecise(self) -> str:
         """A sentence about the points that are less precise than the sweep asks; nothing if there are none."""

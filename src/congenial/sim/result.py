@@ -140,6 +140,20 @@ class Result:
             return f"{value:.5g}"
         return f"{value:.5g} ± {self.intervals[measure]:.2g}"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from congenial.view.notebook import bars, block, diagram, table
+
+        runs = f", {self.runs} runs" if self.runs > 1 else ""
+        kinds = {f"  {kind}" for kind in self.messages_by_kind}
+        parts = [table(("", ""), [row for row in self.lines() if row[0] not in kinds])]
+        if self.messages_by_kind:
+            parts.append('<p style="margin: 10px 0 2px"><b>messages</b></p>')
+            parts.append(bars([(kind, float(count)) for kind, count in self.messages_by_kind.items()]))
+        if self.trace:
+            parts.append(diagram(self.trace, self.nodes, self.verdict()))
+        return block(f"{self.algorithm} (seed {self.seed}{runs}):", self.verdict(), self.ok, *parts)
+
     def __str__(self) -> str:
         rows = self.lines()
         width = max([len(name) for name, _ in rows])

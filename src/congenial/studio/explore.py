@@ -41,6 +41,7 @@ from congenial.systems.system import System
 from congenial.trace_files import read_trace
 
 MOST_STEPS = 2000  # of a path
+MOST_ON_A_PAGE = 500  # of a path that a page shows without a server
 SEARCH_SECONDS = 4.0
 SEARCH_RUNS = 5000
 SEARCH_STEPS = 400  # of one random run
@@ -81,21 +82,43 @@ class Place:
         self.operations = [0] * system.n
         self.kind = self.fault = ""
         for number, action in enumerate(path):
-            try:
-                self._take(action)
-            except ContractError as error:
-                raise ConfigError(f"step {number + 1} cannot be taken: {error}") from error
-            except SafetyViolation as error:
-                self.kind, self.fault = SAFETY, str(error)
-            except IllegalStep as error:
-                self.kind, self.fault = ILLEGAL, str(error)
+            self._go(action, number + 1)
             if self.kind:
                 self.path = self.path[: number + 1]  # nothing follows
                 break
+        self.possible: list[Action] = []
+        self._look()
+
+    def _go(self, action: Action, number: int) -> None:
+        """Take a step, the `number`-th, and note if it is wrong."""
+        try:
+            self._take(action)
+        except ContractError as error:
+            raise ConfigError(f"step {number} cannot be taken: {error}") from error
+        except SafetyViolation as error:
+            self.kind, self.fault = SAFETY, str(error)
+        except IllegalStep as error:
+            self.kind, self.fault = ILLEGAL, str(error)
+
+    def _look(self) -> None:
+        """Find out what is possible here."""
         self.possible = [] if self.kind else self._possible()
         waiting = self.stepper.waiters()
         if not self.kind and waiting and not any([step for step in self.possible if not is_fault(step, self)]):
             self.kind, self.fault = DEADLOCK, deadlock_text(waiting)
+
+    def go_on(self, action: Action) -> None:
+        """Take one more step, which may end a deadlock: a fault can."""
+        self.kind = self.fault = ""
+        self.path.append(action)
+        self._go(action, len(self.path))
+        self._look()
+
+    def moves(self) -> list[dict[str, object]]:
+        """What is possible here, as a page lists it."""
+        return [
+            {"step": as_json(step), "text": told(step, self), "fault": is_fault(step, self)} for step in self.possible
+        ]
 
     def _take(self, action: Action) -> None:
         if action.event in (SUSPECT, TRUST) and action.peer in (-1, action.node):
@@ -277,9 +300,61 @@ def traced(path: str) -> tuple[Territory, list[Action]]:
     """What a trace file is about, and its steps."""
     events = read_trace(path)
     system, fifo = traced_system(path, events)
+    name = str((events[0].fields or {}).get("algorithm"))
     steps = actions_in(events)
+    return territory_of(name, system, events, steps, fifo), steps
+
+
+def territory_of(name: str, system: System, events: Sequence[Event], steps: Sequence[Action], fifo: bool) -> Territory:
+    """Where a run took place: with at least as many requests, groups and operations as it has, and with timers that run
+    out as early as they do there."""
     asked = [[event.groups for event in events if event.event == REQUEST and event.node == p] for p in range(system.n)]
     groups = 1 + max([group for wants in asked for want in wants for group in want], default=0)
     requests = max(2, *[len(wants) for wants in asked])
-    name = str((events[0].fields or {}).get("algorithm"))
-    return Territory.of(name, system, requests, groups, fifo), steps
+    made = Territory.of(name, system, requests, groups, fifo)
+    rules = replace(made.rules, operations=max(made.rules.operations, _most_issued(events)))
+    made = replace(made, rules=rules)
+    if rules.patient and len(steps) <= MOST_STEPS and _has_early_timer(made, steps):
+        made = replace(made, rules=replace(rules, patient=False))
+    return made
+
+
+def _most_issued(events: Sequence[Event]) -> int:
+    """The most operations that a process issues in one stay."""
+    most = 0
+    issued: dict[int, int] = {}
+    for event in events:
+        if event.event == REQUEST:
+            issued[event.node] = 0
+        elif event.event == ISSUE:
+            issued[event.node] = issued.get(event.node, 0) + 1
+            most = max(most, issued[event.node])
+    return most
+
+
+def _has_early_timer(territory: Territory, steps: Sequence[Action]) -> bool:
+    """Does a timer run out while something else can still happen?"""
+    place = Place(territory, [])
+    for step in steps:
+        timers = [(one.node, one.timer) for one in place.possible if one.event == TIMER]
+        if step.event == TIMER and (step.node, step.timer) not in timers:
+            return True
+        if place.kind in (SAFETY, ILLEGAL):
+            break
+        place.go_on(step)
+    return False
+
+
+def explore_document(territory: Territory, path: Sequence[Action]) -> dict[str, object] | None:
+    """A path as a page shows it without a server: in each of its states, all steps that are possible. None if the path
+    is too long for that."""
+    if len(path) > MOST_ON_A_PAGE:
+        return None
+    place = Place(territory, [])
+    moves = [place.moves()]
+    for action in path:
+        if place.kind in (SAFETY, ILLEGAL):
+            break  # nothing follows
+        place.go_on(action)
+        moves.append(place.moves())
+    return {"path": [as_json(step) for step in place.path], "moves": moves, "trace": place.trace()}

@@ -61,14 +61,12 @@ def bundle() -> str:
     return "".join(parts)
 
 
-def page(recording: Recording) -> bytes:
-    """One page that shows a recording, as a browser reads it."""
-    data = "\n".join(
-        [
-            _data("run-document", run_document(recording)),
-            _data("states-document", states_document(recording)),
-        ]
-    )
+def page(recording: Recording, explored: dict[str, object] | None = None) -> bytes:
+    """One page that shows a recording, as a browser reads it. `explored`: what was possible in each of its states."""
+    documents = {"run": run_document(recording), "states": states_document(recording)}
+    if explored is not None:
+        documents["explore"] = explored
+    data = "\n".join([_data(f"{name}-document", document) for name, document in documents.items()])
     style = (FRONT_END / "studio.css").read_text(encoding="utf-8")
     script = bundle()
     policy = (
@@ -88,9 +86,9 @@ def page(recording: Recording) -> bytes:
     return text.encode()
 
 
-def write_page(path: str, recording: Recording) -> None:
+def write_page(path: str, recording: Recording, explored: dict[str, object] | None = None) -> None:
     """Write the page of a recording."""
-    content = page(recording)
+    content = page(recording, explored)
     try:
         Path(path).write_bytes(content)
     except OSError as error:

@@ -19,7 +19,7 @@ from congenial.kernel.errors import ConfigError, CongenialError
 from congenial.kernel.inputs import shown
 from congenial.studio.checks import Check
 from congenial.studio.document import run_document
-from congenial.studio.explore import Place, as_json, from_json, is_fault, look_for_fault, told, traced
+from congenial.studio.explore import Place, as_json, from_json, look_for_fault, traced
 from congenial.studio.guard import Guard
 from congenial.studio.live import LiveRun
 from congenial.studio.measured import find_tables, open_table
@@ -141,10 +141,7 @@ class Studio:
         return {
             "path": [as_json(step) for step in place.path],
             "found": found is not None,
-            "steps": [
-                {"step": as_json(step), "text": told(step, place), "fault": is_fault(step, place)}
-                for step in place.possible
-            ],
+            "steps": place.moves(),
             "run": run_document(recording),
             "states": states_document(recording),
             "trace": place.trace(),

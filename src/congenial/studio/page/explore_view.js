@@ -10,14 +10,18 @@ import { byId, counted, h } from "./words.js";
  * @typedef {{step: Step, text: string, fault: boolean}} Possible
  * @typedef {{path: Step[], found: boolean, steps: Possible[], run: import("./model.js").RunDocument,
  *   states: import("./states.js").StatesDocument, trace: string}} Place
+ * @typedef {{path: Step[], moves: Possible[][], trace: string}} Explored what a page without a server knows: a path, and
+ *   what was possible in each of its states
  */
 
+const ELSEWHERE = "To take another step than the next one of this path, save the trace and open it: congenial studio explored.ndjson";
 const PAUSE = 120; // milliseconds without a move after which the steps of another place are asked for
 
 export class ExploreView {
-  /** @param {{setting?: object, trace?: string}} what is explored */
-  constructor(what) {
+  /** @param {{setting?: object, trace?: string}} what is explored @param {Explored | null} [explored] if there is no server */
+  constructor(what, explored = null) {
     this.what = what;
+    this.explored = explored;
     /** @type {Step[]} */
     this.path = [];
     /** @type {Step[][]} paths that were left for another */
@@ -40,6 +44,30 @@ export class ExploreView {
    */
   ask(more) {
     return ask("api/explore", { ...this.what, ...more });
+  }
+
+  /**
+   * Show a path of a page that has no server, from its beginning.
+   * @param {import("./model.js").RunDocument} run @param {() => Promise<import("./states.js").StatesDocument>} readStates
+   */
+  open(run, readStates) {
+    const { path, trace } = /** @type {Explored} */ (this.explored);
+    this.path = path;
+    this.trace = trace;
+    this.panel.hidden = false;
+    byId("run").classList.add("exploring");
+    this.view = new RunView(run, readStates);
+    this.view.after = () => this.moved();
+    this.moved();
+  }
+
+  /** What is known of where the clock is, on a page that has no server. */
+  knownPlace() {
+    const { path, moves, trace } = /** @type {Explored} */ (this.explored);
+    const taken = Math.min(this.taken, path.length);
+    const doc = /** @type {RunView} */ (this.view).run.doc;
+    const run = { ...doc, ok: doc.ok || taken < path.length };
+    return /** @type {Place} */ ({ path: path.slice(0, taken), found: false, steps: moves[taken] ?? [], run, states: /** @type {any} */ (null), trace });
   }
 
   close() {
@@ -90,6 +118,12 @@ export class ExploreView {
 
   /** The clock has moved: other steps are possible there. */
   moved() {
+    if (this.explored) {
+      if (this.place && this.taken === this.place.path.length) return;
+      this.place = this.knownPlace();
+      this.drawMoves();
+      return;
+    }
     if (this.taken === this.place?.path.length || this.busy) return;
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => this.askForMoves(), PAUSE);
@@ -117,6 +151,7 @@ export class ExploreView {
       this.view?.clock.stepBy(1);
       return;
     }
+    if (this.explored) return;
     await this.goTo([...before, step], {});
   }
 
@@ -141,7 +176,7 @@ export class ExploreView {
   }
 
   async look() {
-    if (!this.place || this.busy) return;
+    if (!this.place || this.busy || this.explored) return;
     const faults = /** @type {HTMLInputElement | null} */ (document.getElementById("with-faults"))?.checked ?? false;
     const from = this.place.path;
     this.said = "Looking ...";
@@ -207,10 +242,11 @@ export class ExploreView {
       h("h2", {}, "What can happen"),
       h("p", { class: "actions" },
         h("button", { id: "take-back", title: "Backspace", disabled: place.path.length === 0, onclick: () => this.view?.clock.stepBy(-1) }, "Take back"),
-        h("button", { id: "look", title: "v", disabled: this.busy, onclick: () => this.look() }, "Look for a violation from here"),
-        h("label", {}, h("input", { type: "checkbox", id: "with-faults" }), "with faults"),
+        ...(this.explored ? [] : [
+          h("button", { id: "look", title: "v", disabled: this.busy, onclick: () => this.look() }, "Look for a violation from here"),
+          h("label", {}, h("input", { type: "checkbox", id: "with-faults", checked: withFaults }), "with faults")]),
         h("button", { id: "save", onclick: () => this.save() }, "Save the trace")),
-      h("p", { class: "empty", role: "status", id: "explore-said" }, this.said),
+      h("p", { class: "empty", role: "status", id: "explore-said" }, this.explored ? ELSEWHERE : this.said),
       ...ended,
       h("ol", { class: "moves" }, ...ordinary.map((move, at) => this.moveItem(move, at))),
       ...(faults.length
@@ -218,7 +254,6 @@ export class ExploreView {
         : []),
       ...this.branchItems(),
     ); // prettier-ignore
-    /** @type {HTMLInputElement} */ (byId("with-faults")).checked = withFaults;
     if (focused !== undefined) /** @type {HTMLElement | null} */ (this.panel.querySelector(`[data-move="${focused}"]`))?.focus();
     this.panel.dataset.length = String(place.path.length);
   }
@@ -228,7 +263,7 @@ export class ExploreView {
    */
   moveItem(move, at) {
     const next = JSON.stringify(this.path[this.place?.path.length ?? -1]) === JSON.stringify(move.step);
-    const button = h("button", { class: next ? "plain next" : "plain", "data-move": at, onclick: () => this.take(move.step) }, move.text);
+    const button = h("button", { class: next ? "plain next" : "plain", "data-move": at, disabled: Boolean(this.explored) && !next, onclick: () => this.take(move.step) }, move.text);
     if (next) button.title = "the next step of this path";
     return at < 9 ? h("li", {}, h("kbd", {}, String(at + 1)), button) : h("li", {}, button);
   }

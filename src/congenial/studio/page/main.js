@@ -1,6 +1,7 @@
 // @ts-check
 /** Starts the page: with the run that is in it, or as the studio of the server that it came from. */
 
+import { ExploreView } from "./explore_view.js";
 import { RunView } from "./run_view.js";
 import { Studio } from "./studio.js";
 import { byId } from "./words.js";
@@ -69,7 +70,9 @@ try {
           }
         }, 30),
       );
-    new RunView(JSON.parse(run), /** @type {any} */ (states));
+    const explored = embedded("explore-document");
+    if (explored) new ExploreView({}, JSON.parse(explored)).open(JSON.parse(run), /** @type {any} */ (states));
+    else new RunView(JSON.parse(run), /** @type {any} */ (states));
   } else new Studio().begin().catch(fail);
 } catch (error) {
   fail(error);
