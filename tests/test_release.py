@@ -40,6 +40,9 @@ def test_the_changelog_and_the_citation_are_about_this_version() -> None:
     assert cited["license"] == project()["project"]["license"]
     assert {"cff-version", "message", "title", "authors", "type"} <= set(cited)
     assert ("date-released" in cited) is released
+    papers = {work["title"] for work in cited["references"]}
+    pages = (ROOT / "docs/reproductions").glob("*.md")
+    assert papers == {page.read_text(encoding="utf-8").splitlines()[0][2:] for page in pages if page.stem != "README"}
 
 
 def test_the_same_pythons_are_declared_built_and_tested() -> None:
