@@ -22,7 +22,7 @@ LAYERS = (  # from the bottom
     {"porter", "roster", "suspicion"},
     {"dialer"},
     {"membership"},
-    {"seat", "absence", "held", "notes"},
+    {"seat", "absence", "held", "notes", "claims"},
     {"entrance", "acquiring", "board", "remote_board"},
     {"door", "hall", "replica"},
     {"guarded", "reminders"},

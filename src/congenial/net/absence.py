@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+import time
+from collections.abc import Callable
+
 from congenial.net.errors import ClusterDegraded
 from congenial.net.link import Link
-from congenial.net.membership import Membership
+from congenial.net.logs import log
+from congenial.net.membership import IN_USE, Membership
 
 
 def missing(membership: Membership) -> list[Link]:
@@ -29,18 +34,61 @@ def hopeless_since(membership: Membership, now: float) -> float | None:
     return membership.started_at + membership.timing.gather - membership.timing.suspect_after
 
 
+def advice(membership: Membership, away: list[Link]) -> str:
+    """Since when these peers are missing, and what to do."""
+    if any([IN_USE in link.refusal for link in away]):
+        return f". Two processes have the name {membership.name!r}: stop one of them"
+    never = [link.name for link in away if not link.connections]
+    told = [f"never heard of {', '.join(never)}"] if never else []
+    for link in away:
+        if link.connections:
+            heard = time.localtime(time.time() - (membership.now() - link.heard_at))
+            told.append(f"{link.name} last heard of at {time.strftime('%H:%M:%S', heard)}")
+    n = membership.n
+    needed = f"a majority, {n // 2 + 1} of {n} members, must be there"
+    if not membership.roster.open or not membership.rejoins:
+        needed = f"all {n} members must be there"
+    return f". {'; '.join(told)}: start what does not run, and see that it can be reached; {needed}" if told else ""
+
+
 def degraded(membership: Membership, lock: str) -> ClusterDegraded:
     """Why a lock cannot be acquired."""
     away = missing(membership)
     reasons = "; ".join([f"{link.name!r} is away{f' ({link.refusal})' if link.refusal else ''}" for link in away])
-    return ClusterDegraded(f"lock {lock!r} cannot be acquired now: {reasons}", tuple([link.name for link in away]))
+    return ClusterDegraded(
+        f"lock {lock!r} cannot be acquired now: {reasons}{advice(membership, away)}",
+        tuple([link.name for link in away]),
+    )
 
 
-def not_open(membership: Membership) -> ClusterDegraded:
+class Complaint:
+    """Says in the log that tasks wait in vain: once, until that is over."""
+
+    def __init__(self, membership: Membership) -> None:
+        self.membership = membership
+        self.made = False
+
+    def look(self, waiting_since: Callable[[], float | None], now: float) -> None:
+        membership = self.membership
+        away = missing(membership)
+        if not away:
+            self.made = False
+        elif not self.made:
+            since = waiting_since()
+            if since is not None and now - since >= membership.timing.suspect_after:
+                self.made = True
+                names = ",".join([link.name for link in away])
+                reason = advice(membership, away).removeprefix(". ")
+                log(logging.WARNING, "locks.wait", node=membership.name, missing=names, reason=reason)
+
+
+def not_open(membership: Membership, brief: bool = False) -> ClusterDegraded:
     """Why the cluster is not open yet, or no more."""
     if membership.ended:
         return ClusterDegraded(membership.ended)
     absent = tuple([membership.members[peer] for peer in membership.roster.absent()])
     reasons = [f"{link.name}: {link.refusal}" for link in membership.links if link.name in absent and link.refusal]
     why = f" ({'; '.join(reasons)})" if reasons else ""
-    return ClusterDegraded(f"{membership.name!r} still waits for {', '.join(absent)}{why}", absent)
+    away = [link for link in membership.links if link.name in absent]
+    more = "" if brief else advice(membership, away)
+    return ClusterDegraded(f"{membership.name!r} still waits for {', '.join(absent)}{why}{more}", absent)

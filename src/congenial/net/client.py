@@ -34,7 +34,7 @@ from congenial.net.config import ClusterConfig
 from congenial.net.endpoints import Endpoint, LocalEndpoint, Where, endpoints_of
 from congenial.net.errors import ClusterDegraded
 from congenial.net.held import Losable
-from congenial.net.lease import DRIFT, clock
+from congenial.net.lease import clock
 from congenial.net.locks import LockForms
 from congenial.net.logs import log
 from congenial.net.names import bytes_of, is_text, readable
@@ -46,6 +46,7 @@ from congenial.net.tls import Tls
 PATIENCE = 3.0  # seconds without an answer after which the node counts as gone
 PINGS = 6  # in that time
 FIRST_PAUSE, LAST_PAUSE = 0.05, 1.0  # seconds between attempts to connect
+DRIFT = 0.001  # of a second for each second: how differently clocks may run
 SILENT = "the node has not answered for too long"
 
 

@@ -24,6 +24,7 @@ from congenial.net.wire import (
     Beat,
     Bye,
     Challenge,
+    Claimed,
     Data,
     Echo,
     Frame,
@@ -68,7 +69,9 @@ class Vocabulary:
             self.by_wire[form.wide] = (form, form.load_wide)
         body: Any = Union[tuple(self.by_wire)]  # noqa: UP007 (made at run time)
         frames: Any = Challenge | Hello | View | Data[body] | SeatData[body] | Ack | Beat | Echo | Bye
-        frames |= Nudge | Seats | Query | Report | Remind | Known | Look | Seen | Put | Stored | Recall | Recalled
+        frames |= (
+            Nudge | Seats | Query | Report | Remind | Known | Look | Seen | Put | Stored | Recall | Recalled | Claimed
+        )
         self._decode: Callable[[bytes | memoryview], Frame] = msgspec.msgpack.Decoder(frames).decode
         self._decode_body: Callable[[msgspec.Raw], msgspec.Struct] = msgspec.msgpack.Decoder(body).decode
         story = [

@@ -20,7 +20,7 @@ from congenial.kernel.errors import CongenialError, IllegalStep
 from congenial.kernel.message import Message
 from congenial.kernel.node import IDLE
 from congenial.kernel.shell import ProcessEvent, Received, TimedOut
-from congenial.net.absence import degraded, missing
+from congenial.net.absence import degraded, missing, not_open
 from congenial.net.errors import ClusterDegraded, LockTimeout, ProtocolError
 from congenial.net.held import Held
 from congenial.net.histogram import LONG_BUCKETS, Histogram
@@ -199,7 +199,8 @@ class Entrance(ABC):
         if membership.rejoins and membership.roster.open and missing(membership):
             future.set_exception(degraded(membership, self.name))
         else:
-            future.set_exception(LockTimeout(f"lock {self.name!r} could not be acquired within {timeout:g} s"))
+            why = f": {not_open(membership)}" if not membership.roster.open else ""
+            future.set_exception(LockTimeout(f"lock {self.name!r} could not be acquired within {timeout:g} s{why}"))
 
     @abstractmethod
     def enter_now(self, want: Want) -> Held | None:

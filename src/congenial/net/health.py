@@ -27,7 +27,7 @@ def why_not_ready(host: Host) -> str:
     if membership.closing:
         return f"{membership.name!r} is leaving the cluster"
     if not membership.roster.open:
-        return str(not_open(membership))
+        return str(not_open(membership, brief=True))
     away = ", ".join([link.name for link in missing(membership)])
     return f"too few members are there, without {away}" if away else ""
 

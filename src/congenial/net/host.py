@@ -11,6 +11,7 @@ from congenial.kernel.errors import ConfigError
 from congenial.net import forks
 from congenial.net.board import Board
 from congenial.net.checked import for_node
+from congenial.net.claims import Claims
 from congenial.net.codec import Vocabulary
 from congenial.net.config import ClusterConfig
 from congenial.net.errors import ClusterDegraded
@@ -62,6 +63,7 @@ class Host:
         self.membership = Membership(self.name, self.config, self.turn, self.vocabulary, self.system.name, rejoins)
         self.locks = LockTable(self.membership, self.vocabulary, self.system)
         self.board = Board(self.membership)
+        self.claims = Claims(self.membership)
         if self.config.spans:
             self.locks.tally.observer = Spans(self.name, self.config)
         self.reports = Reports(self.membership, self.locks, self._head)
@@ -146,6 +148,7 @@ class Host:
             "open": roster.open,
             "past": roster.past,
             "notes": self.board.summary(),
+            "claims": self.claims.count,
             "links": {link.name: self._status_of(link) for link in self.membership.links},
             "messages": self.messages_sent(),
             "waits": tally.waits.count,

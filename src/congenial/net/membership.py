@@ -30,10 +30,11 @@ from congenial.net.secret import secret_of
 from congenial.net.storage import Storage
 from congenial.net.suspicion import LEFT, RESTARTED, Suspicion
 from congenial.net.turn import Turn
-from congenial.net.wire import Bye, Frame, Hello, View
+from congenial.net.wire import Bye, Claimed, Frame, Hello, View
 
 ANOTHER_BEGINNING = "remembers another beginning of the cluster: one of us has the state directory of another cluster"
 CALLS_AGAIN = 4  # times `reconnect` after a connection broke, at most, if the peer is still there
+IN_USE = "another process"  # how the refusal of a name begins that another process has
 LINGER = 1.0  # seconds in which the last messages may be acknowledged when leaving
 
 Handler = Callable[[Link, Any], None]
@@ -253,9 +254,10 @@ class Membership:
         known = self.roster.incarnations[link.peer]
         where = f" ({link.connection.where})" if link.connection is not None else ""
         if hello.incarnation < known:
-            raise NameInUse(f"another process, which was started later, has the name {link.name!r}{where}", known)
+            raise NameInUse(f"{IN_USE}, which was started later, has the name {link.name!r}{where}", known)
         if self._is_there(link):
-            raise NameInUse(f"another process has the name {link.name!r}, and takes part{where}", known)
+            link.post(Claimed(hello.incarnation))
+            raise NameInUse(f"{IN_USE} has the name {link.name!r}, and takes part{where}", known)
         if not self.roster.admits(link.peer, hello.incarnation):
             link.refusal = "it was restarted without its state; restart the whole cluster"
             self.suspicion.suspect(link, RESTARTED)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from congenial.kernel.errors import ConfigError
-from congenial.net.absence import degraded, hopeless_since
+from congenial.net.absence import Complaint, degraded, hopeless_since
 from congenial.net.codec import Vocabulary
 from congenial.net.door import Door
 from congenial.net.entrance import Entrance, Tally
@@ -39,6 +39,7 @@ class LockTable:
         self.unclaimed = Unclaimed(membership, vocabulary)
         self.announced: dict[str, tuple[str, int]] = {}  # k of semaphores that are not used here, and which member says
         self.reminders = Reminders(membership, self)
+        self.complaint = Complaint(membership)
         membership.listener = self
         membership.handlers |= {
             Data: self.on_data,
@@ -215,6 +216,7 @@ class LockTable:
             entrance.lapse()
 
     def on_tick(self, now: float) -> None:
+        self.complaint.look(self._waiting_since, now)
         self._fail_hopeless(now)
         if self.system.problem.groups:  # otherwise nobody shares, so nobody needs to be nudged
             for door in self.doors.values():
@@ -222,6 +224,11 @@ class LockTable:
                     group = door.asked_number.to_bytes(door.asked_number.bit_length() // 8 + 1, "big")
                     for link in self.membership.links:
                         link.post(Nudge(door.key, group))
+
+    def _waiting_since(self) -> float | None:
+        """Since when the task waits that has waited longest."""
+        firsts = [entrance.queue.first() for entrance in self.entrances()]
+        return min([waiter.since for waiter in firsts if waiter is not None], default=None)
 
     def _fail_hopeless(self, now: float) -> None:
         """Tell tasks that wait for a peer that is away, once that has lasted a while: it may be for ever."""

@@ -189,6 +189,12 @@ class Recalled(Frame, tag=21):
     complete: bool  # it has not forgotten any itself
 
 
+class Claimed(Frame, tag=22):
+    """Another process has claimed the receiver's name, and was refused by the sender."""
+
+    incarnation: int
+
+
 class Bye(Frame, tag=8):
     """The last frame before the sender closes the connection, and why."""
 
