@@ -7,6 +7,7 @@ their configurations: three nodes, on one machine instead of three.
 from __future__ import annotations
 
 import contextlib
+import grp
 import os
 import re
 import runpy
@@ -54,7 +55,7 @@ class Form:
 
 
 def systemd() -> Form:
-    (line,) = re.findall(r"^ExecStart=\S+/congenial (.*)$", unit(), re.MULTILINE)
+    (line,) = re.findall(r"^ExecStart=\S+/congenial (.*)$", unit().replace("\\\n", " "), re.MULTILINE)
     return Form(shlex.split(line.replace("%i", "NAME")), (DEPLOY / "systemd/cluster.toml").read_text(), ("a", "b", "c"))
 
 
@@ -87,11 +88,13 @@ class Machine:
     def __init__(self, form: Form, folder: Path) -> None:
         self.form = form
         self.folder = folder
-        addresses = free_addresses(2 * len(form.names))
-        self.metrics = dict(zip(form.names, addresses, strict=False))
-        self.nodes = dict(zip(form.names, addresses[len(form.names) :], strict=True))
+        n = len(form.names)
+        addresses = free_addresses(3 * n)
+        self.metrics = dict(zip(form.names, addresses[:n], strict=True))
+        self.nodes = dict(zip(form.names, addresses[n : 2 * n], strict=True))
+        self.clients = dict(zip(form.names, addresses[2 * n :], strict=True))
         self.processes: dict[str, subprocess.Popen[str]] = {}
-        make_certificates(form.names, folder / "certs")
+        make_certificates([*form.names, "web"], folder / "certs")
         for path in ("etc/congenial", "var/lib/congenial", "run/congenial"):
             (folder / path).mkdir(parents=True)
 
@@ -117,8 +120,9 @@ class Machine:
     def start(self, name: str) -> None:
         config = self.config(name)
         given = [self._here(word.replace("NAME", name)) for word in self.form.words]
-        words = [str(config) if word.endswith("/cluster.toml") else word for word in given]
-        assert words != given
+        here = {"0.0.0.0:7201": self.clients[name], "congenial": grp.getgrgid(os.getgid()).gr_name}
+        words = [str(config) if word.endswith("/cluster.toml") else here.get(word, word) for word in given]
+        assert {str(config), self.clients[name]} <= set(words)
         env = {**os.environ, "CONGENIAL_SOCKET": str(self.socket(name))}
         log = open(self.folder / f"{name}.log", "w")
         command = [sys.executable, "-m", "congenial", *words]
@@ -169,6 +173,9 @@ def test_the_nodes_start_become_ready_and_serve_locks(form: str, tmp_path: Path)
         command = ["lock", "x", "--socket", str(nodes.socket(first)), "--timeout", "60", "--", "echo", "alone"]
         done = subprocess.run([sys.executable, "-m", "congenial", *command], capture_output=True, text=True)
         assert (done.returncode, done.stdout) == (0, "alone\n"), done.stderr
+        tls = congenial.Tls(*[str(tmp_path / "certs" / name) for name in ("ca.pem", "web.pem", "web.key")])
+        with congenial.connect_blocking(nodes.clients, tls=tls) as node, node.mutex("x", timeout=LONG) as held:
+            assert held.fence > 0
         assert sorted(path.name for path in (tmp_path / "var/lib/congenial").iterdir()) == sorted(nodes.form.names)
     assert [process.returncode for process in nodes.processes.values()] == [0, 0, 0]
 
@@ -216,7 +223,7 @@ def test_the_image_has_what_the_build_needs() -> None:
     assert "'congenial[net]'" in text
     port = tomllib.loads(compose().config)["metrics"].rpartition(":")[2]
     assert f"127.0.0.1:{port}/healthz" in text
-    assert f"EXPOSE 7101 {port}" in text
+    assert f"EXPOSE 7101 7201 {port}" in text
 
 
 def test_the_containers_share_certificates_and_keep_their_state_apart() -> None:
