@@ -272,6 +272,7 @@ ROWS: dict[str, dict[str, list[Row]]] = {
             ("--algorithm token-gm", 2, "did you mean 'token-gme'"),
             ("--algorithm ''", 2, "must be the name of an algorithm"),
         ],
+        "html": [("--html /proc/x", 2, "cannot write the page to /proc/x"), ("--html no/x", 2, "no/x")],
     },
 }  # fmt: skip
 ALL = [(command, row) for command, options in ROWS.items() for rows in options.values() for row in rows]

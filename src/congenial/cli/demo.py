@@ -12,35 +12,50 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from congenial.net.config import ClusterConfig
+    from congenial.studio.recording import Recording
     from congenial.testing.witness import Witness
 
 EXAMPLES = """
 congenial demo
-congenial demo --seconds 5 --algorithm ra2
+congenial demo --seconds 5 --algorithm ra2 --html songs.html
 """
 
 NODES = ("a", "b", "c", "d", "e")
 NEXT = "Next: docs/tutorial.md, a lock of your own in 15 minutes; docs/README.md, all pages; `congenial --help`."
 LONGEST = 86_400  # seconds
+MOST_SEEN = 100_000  # events that the page shows
 LISTENERS = (3, 3, 2, 2, 2)  # of each node
+PAGE = "jukebox.html"
+MODEL = "token-gme"  # any algorithm with groups: it says what a group lock is
 
 
 def command(
     seconds: Annotated[float, typer.Option(help="How long the demo runs, 1 to 86400.")] = 15.0,
     algorithm: Annotated[str, typer.Option(help="An algorithm with groups.")] = "token-gme",
+    html: Annotated[
+        str, typer.Option(metavar="FILE", help="The page that is left of what the listeners did; '' for none.")
+    ] = PAGE,
 ) -> None:
     """Five node processes on this machine share a jukebox with four discs, for a dozen listeners.
 
     Listeners of the same disc hear it together; two discs never play at once. The listeners report to a witness
-    outside the cluster, which checks that this is so.
+    outside the cluster, which checks that this is so. What it has seen is left as a page, to be opened in a browser.
     """
     import asyncio
 
     from congenial.kernel.errors import SafetyViolation
+    from congenial.trace_files import check_writable
 
+    if html:
+        check_writable(html, "page")
     demo = Demo()
     asyncio.run(demo.run(seconds, algorithm))
     demo.summarise()
+    if html:
+        from congenial.studio.pages import write_page
+
+        write_page(html, demo.recording(algorithm))
+        print(f"what they did, to be played again: {html} (open it in a browser)")
     if demo.witness.violations:
         raise SafetyViolation(demo.witness.violations[0])
     print(NEXT)
@@ -58,6 +73,8 @@ class Demo:
         self.waits: list[float] = []
         self.messages = 0
         self.finished = 0
+        self.seen: list[tuple[float, str, str, str]] = []  # when, what, who, and which disc
+        self.cut_short = False
 
     def on_report(self, report: dict[str, Any]) -> None:
         what = report["do"]
@@ -66,6 +83,11 @@ class Demo:
             self.finished += 1
             return
         listener = report["who"]
+        disc = report.get("group") or self.doing.get(listener, ("", ""))[1]
+        if len(self.seen) < MOST_SEEN:
+            self.seen.append((time.monotonic(), what, listener, disc))
+        else:
+            self.cut_short = True
         self.doing[listener] = (what, report.get("group") or "")
         if what == "enter":
             self.heard[listener] = self.heard.get(listener, 0) + 1
@@ -136,6 +158,29 @@ class Demo:
             cells = [sign if disc == column else "" for column in DISCS]
             made.add_row(listener, *cells, str(self.heard.get(listener, 0)))
         return made
+
+    def recording(self, algorithm: str) -> Recording:
+        """What the witness has seen, as a run in milliseconds whose processes are the listeners."""
+        from congenial.cli.jukebox import DISCS
+        from congenial.kernel.trace import ENTER, EXIT, REQUEST, Event
+        from congenial.studio.recording import Recording, Seen
+        from congenial.systems.catalogue import find_algorithm
+        from congenial.systems.system import System
+
+        kinds = {"wait": REQUEST, "enter": ENTER, "leave": EXIT}
+        names = tuple([f"{node}{k + 1}" for node, many in zip(NODES, LISTENERS, strict=True) for k in range(many)])
+        start = self.seen[0][0] if self.seen else 0.0
+        events = []
+        for at, what, who, disc in self.seen:
+            group = DISCS.index(disc)
+            events.append(Event(1000 * (at - start), kinds[what], names.index(who), groups=(group,), group=group))
+        wrong = self.witness.violations
+        scene = "; ".join(wrong[:1]) or f"{sum(self.heard.values())} entries, no violation, as seen by the witness"
+        return Recording(
+            System(find_algorithm(MODEL), len(names)), events,
+            (("nodes", ", ".join(NODES)), ("algorithm", algorithm), ("times in", "ms")), scene, not wrong,
+            cut_short=self.cut_short, seen=Seen("The jukebox", names, DISCS, 1000.0),
+        )  # fmt: skip
 
     def summarise(self) -> None:
         from congenial.cli.jukebox import JUKEBOX

@@ -1,6 +1,8 @@
 """The run document: the events of a recording in columns, as a page reads them.
 
     n, title, problem, groups, about, verdict, ok, timed, ...       what the run is
+    names, groupNames, second       of what was seen from outside: what processes and groups are called, and how long a
+               second on the page is
     kinds      the kinds of events, as the trace names them
     t, kind, node, peer, ref        one number for each event
     messages   [[class, {field: value}], ...]      what was sent, once each
@@ -23,6 +25,7 @@ from typing import Any
 from congenial.kernel import trace
 from congenial.kernel.trace import KINDS, Event
 from congenial.studio.recording import Recording
+from congenial.systems.system import System
 
 FORMAT = 1
 KIND_NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
@@ -39,19 +42,26 @@ def run_document(recording: Recording, columns: Columns | None = None) -> dict[s
         "format": FORMAT,
         "n": system.n,
         "algorithm": system.name,
-        "title": system.spec.title if system.spec.problem is not None else system.name,
+        "title": recording.seen.title if recording.seen else title_of(system),
         "problem": system.problem.name,
         "groups": system.problem.groups,
-        "reference": system.spec.reference,
+        "reference": "" if recording.seen else system.spec.reference,
         "about": recording.about,
         "verdict": recording.verdict,
         "ok": recording.ok,
         "timed": recording.timed,
         "cutShort": recording.cut_short,
         "pointers": symmetry.processes if symmetry is not None else (),  # variables that hold numbers of processes
+        "names": recording.seen.names if recording.seen else (),
+        "groupNames": recording.seen.groups if recording.seen else (),
+        "second": recording.seen.second if recording.seen else 0,
         "kinds": KINDS,
         **columns.after(0, 0, 0),
     }
+
+
+def title_of(system: System) -> str:
+    return system.spec.title if system.spec.problem is not None else system.name
 
 
 class Columns:

@@ -67,6 +67,7 @@ def page(recording: Recording, explored: dict[str, object] | None = None) -> byt
     if explored is not None:
         documents["explore"] = explored
     data = "\n".join([_data(f"{name}-document", document) for name, document in documents.items()])
+    title = escape(str(documents["run"]["title"]))
     style = (FRONT_END / "studio.css").read_text(encoding="utf-8")
     script = bundle()
     policy = (
@@ -75,7 +76,7 @@ def page(recording: Recording, explored: dict[str, object] | None = None) -> byt
     )
     parts = {
         "<!--policy-->": f'<meta http-equiv="Content-Security-Policy" content="{policy}" />',
-        "<title>Congenial</title>": f"<title>{escape(recording.system.spec.title)} - Congenial</title>",
+        "<title>Congenial</title>": f"<title>{title} - Congenial</title>",
         "<!--style-->": f"<style>{style}</style>",
         "<!--script-->": f'<script type="module">{script}</script>',
         "<!--data-->": data,

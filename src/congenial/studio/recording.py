@@ -25,7 +25,7 @@ MOST_EVENTS = 400_000  # of a run that a page shows: beyond that a browser runs 
 class Recording:
     """`about` are the parameters worth showing, as name and value. `timed`: its times are of simulated time, not the
     numbers of steps. `seed`: of the simulator, which drew the nodes' choices with it. `cut_short`: the run went on
-    after the last of the events."""
+    after the last of the events. `seen`: what was seen of a cluster from outside, if that is what it is."""
 
     system: System
     events: Sequence[Event]
@@ -35,6 +35,18 @@ class Recording:
     timed: bool = True
     seed: int | None = None
     cut_short: bool = False
+    seen: Seen | None = None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """How to speak of events that were seen from outside. The system of the recording then only says what the problem
+    is. A second on the page is `second` of the times of the events."""
+
+    title: str
+    names: tuple[str, ...]
+    groups: tuple[str, ...]
+    second: float
 
 
 class Enough(CongenialError):

@@ -30,13 +30,18 @@ LONGEST = 2000  # characters of one value
 MOST_CHARACTERS = 60_000_000  # of all values together
 HIDDEN = ("me", "n")
 GONE = -1
+OUTSIDE = "This was seen from outside: the states of the nodes are not known."
 MISSING = object()
 
 
 def states_document(recording: Recording) -> dict[str, object]:
     """The states of a recording, for a page."""
     table = States(recording)
-    table.follow_all()
+    if recording.seen is None:
+        table.follow_all()
+    else:
+        table.note = OUTSIDE
+        table.end = 0
     return table.document()
 
 

@@ -116,7 +116,7 @@ export class Inspector {
         : `arrived at ${timeText(arrival, grain)}${run.doc.timed ? `, after ${timeText(arrival - sent, grain)}` : ""}`;
     const jump = (/** @type {number} */ event) => () => this.picked.jump(run.endOfStep(run.stepOf(event)));
     return [
-      h("h2", {}, `${kind} from ${packet.src} to ${packet.dst}`),
+      h("h2", {}, `${kind} from ${run.name(packet.src)} to ${run.name(packet.dst)}`),
       h("p", { class: "fate" }, `Sent at ${timeText(sent, grain)}, ${fate}.`),
       rows.length ? h("table", {}, h("tbody", {}, ...rows)) : h("p", { class: "empty" }, "It has no fields."),
       h(
@@ -135,9 +135,9 @@ export class Inspector {
     const { run, clock } = this;
     const p = this.process;
     const choice = h("select", { "aria-label": "Process", id: "process-choice", onchange: (/** @type {any} */ event) => this.picked.process(Number(event.target.value)) });
-    choice.append(h("option", { value: -1 }, "process of the step"), ...[...Array(run.n).keys()].map((q) => h("option", { value: q }, `process ${q}`)));
+    choice.append(h("option", { value: -1 }, "process of the step"), ...[...Array(run.n).keys()].map((q) => h("option", { value: q }, `process ${run.name(q)}`)));
     /** @type {HTMLSelectElement} */ (choice).value = String(this.pinned);
-    const head = h("h2", {}, `Process ${p}`, choice);
+    const head = h("h2", {}, `Process ${run.name(p)}`, choice);
     const parts = [head, h("p", { class: "fate" }, this.standing(p))];
     if (!this.states) return [...parts, h("p", { class: "empty" }, this.waiting)];
     if (clock.at >= this.states.doc.end && this.states.doc.note) parts.push(h("p", { class: "empty" }, this.states.doc.note));
@@ -145,6 +145,7 @@ export class Inspector {
     const step = clock.step;
     const acts = step >= 0 && run.node[run.steps[step]] === p;
     const before = acts ? this.states.at(p, run.steps[step] - 1) : now;
+    if (!now.size && !this.states.doc.variables.length) return parts;
     if (!now.size) return [...parts, h("p", { class: "empty" }, "What it had not saved is gone.")];
     const paper = [...now.keys()].some((variable) => this.states?.doc.variables[variable].paper);
     const rows = [...now.keys()].map((variable) => this.variableRow(variable, before.get(variable), now.get(variable), paper));
@@ -164,7 +165,7 @@ export class Inspector {
     const stretch = this.run.stretchAt(p, this.clock.at);
     if (!stretch) return "It is idle.";
     const since = timeText(this.run.t[stretch.start], this.run.unit / 20);
-    const groups = this.run.doc.groups ? ` group ${stretch.groups.join(" or ")}` : "";
+    const groups = this.run.doc.groups ? ` group ${this.run.groupNames(stretch.groups, " or ")}` : "";
     if (stretch.what === "waiting") return `It has waited${groups ? ` for${groups}` : ""} since ${since}.`;
     if (stretch.what === "inside") {
       const fence = this.run.value(stretch.start)[1];

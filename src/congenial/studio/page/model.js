@@ -16,6 +16,9 @@
  * @property {boolean} cutShort
  * @property {boolean} [more] whether the run goes on
  * @property {string[]} pointers
+ * @property {string[]} [names] what processes are called, if not by their numbers
+ * @property {string[]} [groupNames]
+ * @property {number} [second] the time that one second shows at normal speed
  * @property {string[]} kinds
  * @property {number[]} t
  * @property {number[]} kind
@@ -114,6 +117,21 @@ export class Run {
     if (part.t?.length) this.read();
   }
 
+  /** @param {number} p */
+  name(p) {
+    return this.doc.names?.[p] ?? String(p);
+  }
+
+  /** @param {number} group */
+  groupName(group) {
+    return this.doc.groupNames?.[group] ?? String(group);
+  }
+
+  /** @param {number[]} groups @param {string} between */
+  groupNames(groups, between) {
+    return groups.map((group) => this.groupName(group)).join(between);
+  }
+
   /** @param {number} event @returns {string} */
   kindName(event) {
     return this.doc.kinds[this.kind[event]];
@@ -122,6 +140,7 @@ export class Run {
   findSteps() {
     const own = new Set(OWN_STEPS.map((name) => this.K[name]));
     const { enter, suspect, trust, cut, heal, drop, send } = this.K;
+    if (this.doc.names?.length) own.add(enter); // seen from outside, an entry is no part of another step
     for (let event = 0; event < this.count; event++) {
       const kind = this.kind[event];
       const lostAtOnce = kind === drop && event > 0 && this.ref[event] >= 0 && this.t[this.ref[event]] === this.t[event];
@@ -215,6 +234,7 @@ export class Run {
 
   /** How long a message usually takes: what one second shows at normal speed. */
   typicalFlight() {
+    if (this.doc.second) return this.doc.second;
     if (!this.doc.timed || !this.count) return 1; // a step
     const arrived = this.packets.filter((packet) => packet.got < this.count && !packet.lost);
     const every = Math.max(1, Math.floor(arrived.length / 400));

@@ -123,17 +123,17 @@ export class Ring {
     made.circle.style.stroke = what === "waiting" ? groupColour(group) : "";
     made.stripes.style.display = what === "inside" && isStriped(group) ? "" : "none";
     made.mark.style.fill = what === "inside" ? textOn(group) : "";
-    made.mark.textContent = this.size < 9 ? "" : String(p);
-    const asks = this.run.doc.groups && this.size > 16 && stretch ? stretch.groups.slice(0, 3).join("|") : "";
-    made.ask.textContent = asks ? `g${asks}` : "";
+    made.mark.textContent = this.size < 9 ? "" : this.run.name(p);
+    const asks = this.run.doc.groups && this.size > 16 && stretch ? this.run.groupNames(stretch.groups.slice(0, 3), "|") : "";
+    made.ask.textContent = asks && !this.run.doc.groupNames?.length ? `g${asks}` : asks;
     made.ask.style.fill = made.mark.style.fill;
     made.mark.setAttribute("dy", asks ? "-4" : "0");
     made.mark.style.fontSize = `${Math.max(8, Math.min(15, this.size * 0.75))}px`;
     made.badge.textContent = what === "crashed" ? "✕" : what === "paused" ? "‖" : suspicions ? `?${suspicions}` : "";
     made.badge.setAttribute("class", `badge ${what === "crashed" ? "bad" : ""}`);
     made.watched.textContent = watched.length > 18 ? `${watched.slice(0, 17)}…` : watched;
-    const groups = this.run.doc.groups && stretch?.groups.length ? ` group ${stretch.groups.join(" or ")}` : "";
-    const told = `Process ${p}: ${what === "waiting" ? "waits for" : what}${what === "waiting" && !groups ? " entry" : groups}`;
+    const groups = this.run.doc.groups && stretch?.groups.length ? ` group ${this.run.groupNames(stretch.groups, " or ")}` : "";
+    const told = `Process ${this.run.name(p)}: ${what === "waiting" ? "waits for" : what}${what === "waiting" && !groups ? " entry" : groups}`;
     made.title.textContent = suspicions ? `${told}; suspected by ${counted(suspicions, "process", "processes")}` : told;
     made.group.setAttribute("aria-label", made.title.textContent);
   }

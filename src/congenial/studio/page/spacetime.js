@@ -200,8 +200,12 @@ export class SpaceTime {
     const colours = pageColours();
     this.scroll(this.top);
     this.drawLayer(colours);
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, width, height);
+    pen.font = "11px system-ui, sans-serif";
+    pen.textBaseline = "middle";
+    this.drawAxis(pen, colours);
     pen.setTransform(1, 0, 0, 1, 0, 0);
-    pen.clearRect(0, 0, canvas.width, canvas.height);
     const present = Math.max(GUTTER, Math.min(width, this.x(this.clock.now)));
     const middle = Math.round(present * ratio);
     for (const [left, right, alpha] of [
@@ -214,8 +218,6 @@ export class SpaceTime {
     }
     pen.globalAlpha = 1;
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    pen.textBaseline = "middle";
-    this.drawAxis(pen, colours);
     this.drawNames(pen, colours);
     this.drawPresent(pen, colours, present);
   }
@@ -336,11 +338,12 @@ export class SpaceTime {
       /** @type {any} */ (pen).roundRect(x1, y - thick / 2, x2 - x1, thick, Math.min(4, (x2 - x1) / 2));
       pen.fill();
       if (isStriped(group)) hatch(pen, x1, x2, y, thick, textOn(group), 7);
-      if (this.run.doc.groups && x2 - x1 > 14) {
+      const name = this.run.groupName(group);
+      if (this.run.doc.groups && x2 - x1 > 7 + 7 * name.length) {
         pen.fillStyle = textOn(group);
         pen.textAlign = "center";
         pen.font = "600 11px system-ui, sans-serif";
-        pen.fillText(String(group), (Math.max(x1, GUTTER) + x2) / 2, y + 0.5);
+        pen.fillText(name, (Math.max(x1, GUTTER) + x2) / 2, y + 0.5);
       }
     } else if (stretch.what === "waiting") {
       const thin = Math.max(5, thick * 0.42);
@@ -455,7 +458,7 @@ export class SpaceTime {
       const chosen = p === this.process;
       pen.fillStyle = chosen ? colours.accent : colours.ink;
       pen.font = `${chosen ? 700 : 500} 12px system-ui, sans-serif`;
-      pen.fillText(String(p), GUTTER - 12, y + 0.5);
+      pen.fillText(this.run.name(p), GUTTER - 12, y + 0.5);
     }
   }
 

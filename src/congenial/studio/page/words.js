@@ -55,13 +55,14 @@ export function sidesText(sides) {
  */
 export function inWords(run, event) {
   const kind = run.kindName(event);
-  const p = run.node[event];
-  const peer = run.peer[event];
-  if (kind === "send") return `${p} sends ${messageText(...run.message(event))} to ${peer < 0 ? "everyone" : peer}`;
+  const p = run.name(run.node[event]);
+  const from = run.peer[event];
+  const peer = run.name(from);
+  if (kind === "send") return `${p} sends ${messageText(...run.message(event))} to ${from < 0 ? "everyone" : peer}`;
   if (kind === "deliver") return `${p} receives ${messageText(...run.message(event))} from ${peer}`;
   if (kind === "drop") return `${messageText(...run.message(event))} from ${peer} to ${p} is lost`;
-  if (kind === "request") return `${p} asks to enter${run.doc.groups ? ` group ${run.value(event).join(" or ")}` : ""}`;
-  if (kind === "enter") return `${p} enters${run.doc.groups ? ` group ${run.value(event)[0]}` : ""}`;
+  if (kind === "request") return `${p} asks to enter${run.doc.groups ? ` group ${run.groupNames(run.value(event), " or ")}` : ""}`;
+  if (kind === "enter") return `${p} enters${run.doc.groups ? ` group ${run.groupName(run.value(event)[0])}` : ""}`;
   if (kind === "timer") return `timer ${run.ref[event]} of ${p} runs out`;
   if (kind === "suspect") return `${p} suspects ${peer}`;
   if (kind === "trust") return `${p} trusts ${peer} again`;
