@@ -35,6 +35,7 @@ LAYERS = (  # from the bottom
     {"locks"},
     {"blocking", "service", "client"},
     {"blocking_client"},
+    {"tooz_driver"},
 )
 
 
