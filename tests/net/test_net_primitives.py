@@ -167,6 +167,13 @@ def test_a_latch_and_a_barrier_of_three_members() -> None:
             with pytest.raises(threading.BrokenBarrierError):
                 await barriers[2].wait(LONG)
             await barriers[0].reset()
+            cancelled = asyncio.create_task(barriers[0].wait())
+            await until(lambda: barriers[0].n_waiting == 1)
+            cancelled.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await cancelled
+            assert not barriers[0].broken  # another may come in its place
+            assert sorted(await asyncio.gather(*[one.wait(LONG) for one in barriers])) == [0, 1, 2]
             failing = members[0].barrier("acts", 1, action=lambda: 1 // 0)
             with pytest.raises(ZeroDivisionError):
                 await failing.wait()

@@ -16,8 +16,8 @@ from congenial.net.primitives.shared import LOOK_AGAIN, Desk, Shared
 
 
 class BarrierBroken(CongenialError, threading.BrokenBarrierError, asyncio.BrokenBarrierError):
-    """The barrier is broken: a task waited for too long or was cancelled, a member that waited has crashed, or the
-    barrier was aborted or reset.
+    """The barrier is broken: a task waited for too long, a member that waited has crashed, or the barrier was aborted
+    or reset.
 
     >>> issubclass(BarrierBroken, RuntimeError)
     True
@@ -60,7 +60,8 @@ class ClusterBarrier(Shared[BarrierState]):
     >>> asyncio.run(meet())
     [0, 1, 2]
 
-    If a member crashes while its task waits, the barrier breaks for the others.
+    If a member crashes while its task waits, the barrier breaks for the others. A task that is cancelled leaves, and
+    another may come in its place.
     """
 
     kind = "barrier"
@@ -96,10 +97,12 @@ class ClusterBarrier(Shared[BarrierState]):
                 ticket = await self._change(self._come)
                 state = await self._watch(ticket)
         except asyncio.CancelledError:
-            await asyncio.shield(self._give_up(ticket))
+            if ticket is not None:
+                me = self._desk._board.me
+                await asyncio.shield(self._change(lambda state: _leave(state, ticket, me)))
             raise
         except TimeoutError:
-            if ticket is None or await self._give_up(ticket):
+            if ticket is None or await self._change(lambda state: _break(state, ticket)):
                 raise BarrierBroken(f"barrier {self.name!r}: not all have come in time") from None
             return ticket.place
         if not ticket.is_good(state):
@@ -135,18 +138,6 @@ class ClusterBarrier(Shared[BarrierState]):
                     return await self._until(ticket.is_over)
             if not all([self._desk._board.is_there(whom) for whom in self._local().waiting]):
                 await self._change(lambda state: _break(state, ticket))
-
-    async def _give_up(self, ticket: Ticket | None) -> bool:
-        """This task waits no more. Whether the barrier is broken; it is not if all have come meanwhile."""
-
-        def step(state: BarrierState) -> bool:
-            if ticket is not None:
-                if ticket.is_good(state):
-                    return False
-                _break(state, ticket)
-            return True
-
-        return await self._change(step)
 
     # -- for all ---------------------------------------------------------------------------------------
 
@@ -195,7 +186,15 @@ class ClusterBarrier(Shared[BarrierState]):
         )
 
 
-def _break(state: BarrierState, ticket: Ticket) -> None:
+def _break(state: BarrierState, ticket: Ticket) -> bool:
+    """A task waits no more for the others. Whether the barrier is broken for it: not if all have come meanwhile."""
     if not ticket.is_over(state):
         state.broken = True
         state.waiting = []
+    return not ticket.is_good(state)
+
+
+def _leave(state: BarrierState, ticket: Ticket, me: str) -> None:
+    """A task was cancelled: another one may come in its place."""
+    if not ticket.is_over(state):
+        state.waiting.remove(me)
