@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from congenial import Sweep, check, compare, fuzz, simulate, sweep
+from congenial import Sweep, check, compare, fuzz, reproduce, simulate, sweep
 from congenial.kernel.trace import Event
 from congenial.sim.result import Result
 from congenial.view.charts import Curve, Spot, chart
@@ -95,6 +95,14 @@ def test_a_sweep(vary: dict[str, list[Any]]) -> None:
         assert isinstance(value, float)
         assert f"{row['algorithm']}: {value:.4g}" in html
     assert "messages per entry" in read.text
+
+
+def test_a_reproduction() -> None:
+    made = reproduce("wme")
+    read = shown(made)
+    assert "16 reproduced" in read.text
+    for item in made.claims:
+        assert item.claim.text in read.text
 
 
 def test_a_counterexample_and_what_found_it() -> None:

@@ -175,7 +175,7 @@ def test_everything_in_compare_has_a_key(visit: Any, results: Path) -> None:
 def test_the_frontier_says_who_is_better(visit: Any) -> None:
     page = visit(start("--runs", str(DOCS))[0])
     page.select_option("#compare-table", "docs/comparison/nodes")
-    until(page, lambda: "More processes" in page.inner_text("#compare-about"))
+    until(page, lambda: "comparison, nodes" in page.inner_text("#compare-about"))
     page.click("#compare-frontier")
     assert page.locator("#chart .front").count() == 1
     page.focus("#chart")

@@ -10,7 +10,7 @@ from pathlib import Path
 from congenial import __version__
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.inputs import shown
-from congenial.lab.claims import Judged, Tally, claims_table
+from congenial.lab.claims import HOLDS, REPRODUCED, Judged, Tally, claims_table
 from congenial.lab.exhibits import Evidence, Exhibit
 from congenial.lab.papers import PAPERS, Paper
 from congenial.lab.replication import fingerprint
@@ -20,6 +20,7 @@ from congenial.lab.store import Store
 from congenial.lab.sweep import Sweep
 from congenial.lab.workers import Workers
 from congenial.lab.written import parts_of, with_parts
+from congenial.view.notebook import block, table
 from congenial.view.table import as_text
 
 
@@ -72,6 +73,16 @@ class Reproduction:
             "claims": [item.as_dict() for item in self.claims],
             "tally": str(Tally(self.claims)),
         }
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        rows = [
+            (item.claim.text, item.claim.metric, item.claim.where, item.claim.paper, item.finding.ours, item.explained)
+            for item in self.claims
+        ]
+        heads = ("claim", "of", "section", "the paper", "ours", "verdict")
+        whole = all([item.verdict in (REPRODUCED, HOLDS) for item in self.claims])
+        return block(f"{self.target.paper.reference}:", str(Tally(self.claims)), whole, table(heads, rows))
 
     def __str__(self) -> str:
         return f"{as_text(claims_table(self.claims))}\n{Tally(self.claims)}"
