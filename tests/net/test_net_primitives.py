@@ -102,8 +102,7 @@ def test_a_note_is_kept_on_disk(tmp_path: Path) -> None:
                 event = made.up[name].event(f"of {name}")
                 await event.set()
             await made.kill("a", "b", "c")
-            await made.start("a")
-            await made.start("b")
+            await made.start("a", "b")
             for name in "abc":
                 assert await made.up["b"].event(f"of {name}").wait(LONG)
 

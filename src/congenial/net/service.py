@@ -169,7 +169,7 @@ class Session:
     def _on_ping(self, ask: Ask) -> None:
         if self.service.listener is None and ask.timeout:
             self.patience = UNHEARD * ask.timeout
-        lease = self.cluster._host.membership.lease
+        lease = self.cluster._host.locks.lease
         left = lease.until - lease.clock()
         self._answer(
             self._with_members(Answer(ask.id, lease=None if math.isinf(left) and left > 0 else max(0.0, left)))

@@ -16,6 +16,7 @@ from congenial.net.entrance import Entrance, Tally
 from congenial.net.errors import ProtocolError
 from congenial.net.guarded import Guard
 from congenial.net.hall import Hall, disagreement
+from congenial.net.lease import Lease
 from congenial.net.link import Link
 from congenial.net.membership import Membership
 from congenial.net.names import LONGEST_KEY, is_guarded, shown
@@ -57,6 +58,11 @@ class LockTable:
 
     def entrances(self) -> list[Entrance]:
         return [*self.doors.values(), *self.halls.values()]
+
+    @property
+    def lease(self) -> Lease:
+        """Until when what is held here is surely held."""
+        return self.membership.lease
 
     # -- made on first use -----------------------------------------------------------------------------
 
@@ -216,7 +222,6 @@ class LockTable:
             entrance.lapse()
 
     def on_tick(self, now: float) -> None:
-        self.complaint.look(self._waiting_since, now)
         self._fail_hopeless(now)
         if self.system.problem.groups:  # otherwise nobody shares, so nobody needs to be nudged
             for door in self.doors.values():
@@ -232,6 +237,7 @@ class LockTable:
 
     def _fail_hopeless(self, now: float) -> None:
         """Tell tasks that wait for a peer that is away, once that has lasted a while: it may be for ever."""
+        self.complaint.look(self._waiting_since, now)
         patience = self.membership.timing.suspect_after
         since = hopeless_since(self.membership, now)
         if since is not None and now - since >= patience:
