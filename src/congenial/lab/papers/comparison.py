@@ -94,7 +94,7 @@ FINDINGS = (
           Leads(("nodes", "hold", "delay"), WAITING, ("token-gme", "token-gme-fifo"), GROUP_ALGORITHMS)),
     found("With two groups RA2 waits a little less, as Mittal & Mohan found.",
           Versus(("groups",), WAITING, "token-gme", "ra2", 1.0, 1.25, (2,))),
-    found("Elsewhere RA2 is close behind TokenGME, if the load is not light.",
+    found("Elsewhere RA2 waits about as long as TokenGME or up to 1.7 times as long, if the load is not light.",
           Versus(BUSY, WAITING, "ra2", "token-gme", 0.9, 1.7)),
     found("RA2's vectors make it send several times as many integers, and more so with more processes.",
           Versus(("nodes",), INTEGERS, "ra2", "token-gme", 8.0, 50.0, (25, 50, 100))),
