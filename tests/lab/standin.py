@@ -63,4 +63,4 @@ def page_of(paper: Paper, monkeypatch: pytest.MonkeyPatch, folder: Path) -> str:
     with pytest.raises(SystemExit) as end:
         main(["reproduce", paper.name, "--jobs", "1", "--docs", "docs"])
     assert not end.value.code
-    return (folder / "docs" / f"{paper.name}.md").read_text()
+    return paper.page_in(folder / "docs").read_text()

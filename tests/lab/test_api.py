@@ -179,7 +179,7 @@ def test_a_paper_without_a_folder_leaves_nothing(tmp_path: Path, monkeypatch: py
 def test_a_paper_with_a_folder_and_a_page(tmp_path: Path) -> None:
     reproduce("wme/table1", folder=tmp_path / "run", docs=tmp_path / "docs")
     assert (tmp_path / "run" / "table1" / "verdict.md").exists()
-    assert "## Claims: 16 reproduced" in (tmp_path / "docs" / "wme.md").read_text()
+    assert "## Claims: 16 reproduced" in (tmp_path / "docs" / "reproductions" / "wme.md").read_text()
 
 
 @pytest.mark.parametrize(

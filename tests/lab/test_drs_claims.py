@@ -37,7 +37,7 @@ def test_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.C
     with pytest.raises(SystemExit) as end:
         main(["reproduce", "drs-gme/claims", "--quick", "--jobs", "1", "--docs", "docs"])
     assert not end.value.code
-    page = (tmp_path / "docs" / "drs-gme.md").read_text()
+    page = (tmp_path / "docs" / "reproductions" / "drs-gme.md").read_text()
     assert "## Claims: 17 reproduced, 1 partly" in page
     lost = "| a lost token | drs-gme-faults | n + 1 to 2n more | 8 .. 12 at n = 4; alone 8; never 3*n |  |  | 8.0 |"
     assert lost in page

@@ -27,8 +27,7 @@ CELL = re.compile(r"(?<!\\)\|")  # a bar that ends a cell
 
 
 def page_of(paper: Paper) -> str:
-    folder = DOCS if paper.ours else DOCS / "reproductions"
-    return (folder / f"{paper.name}.md").read_text(encoding="utf-8")
+    return paper.page_in(DOCS).read_text(encoding="utf-8")
 
 
 def tables(text: str) -> list[list[list[str]]]:
@@ -52,6 +51,14 @@ def test_title_reference_and_assumptions(paper: Paper) -> None:
     assert made.startswith(f"{paper.reference}. Made by congenial ")
     assert "".join([f"- {assumption}\n" for assumption in paper.assumptions]) in page
     assert ("How it was done:" if paper.ours else "What we assumed:") in page
+
+
+def test_the_page_was_made_by_the_code_that_is_here(paper: Paper) -> None:
+    """By the same algorithms, simulator, parameters and rules: comments, docstrings and drawing do not count."""
+    made = re.search(r"Made by congenial \S+ \(code ([0-9a-f]{12})\) with\n\n    (.+)\n", page_of(paper))
+    assert made is not None
+    assert made[1] == paper.code(), f"the code has changed since the page was made; run: {made[2]}"
+    assert made[2] == f"congenial reproduce {paper.name} --docs docs"
 
 
 def test_claims_and_their_verdicts(paper: Paper) -> None:

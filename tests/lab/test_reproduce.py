@@ -98,13 +98,14 @@ def test_the_claims_alone_run_nothing(little: Path, capsys: pytest.CaptureFixtur
 
 def test_the_page_for_people(little: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("reproduce", "little", "--docs", "docs", "--jobs", "1") == 0
-    page = (little / "docs" / "little.md").read_text()
+    docs = little / "docs" / "reproductions"
+    page = (docs / "little.md").read_text()
     assert "congenial reproduce little --docs docs" in page
     assert "Varied: processes: 3, 5, 7. Fixed: requests 10." in page
     for link in ("little/1a-ratio.svg", "little/1b-ratios.csv", "little/1a-absolute.svg"):
         assert f"({link})" in page
-        assert (little / "docs" / link).exists()
-    assert "the page is docs/little.md" in capsys.readouterr().out.replace("\\", "/")
+        assert (docs / link).exists()
+    assert "the page is docs/reproductions/little.md" in capsys.readouterr().out.replace("\\", "/")
 
 
 def test_targets() -> None:

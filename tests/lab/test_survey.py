@@ -199,7 +199,7 @@ def test_a_table_from_end_to_end(
         main(["reproduce", "little", "--quick", "--jobs", "1", "--docs", "docs"])
     assert not end.value.code
     assert "3 reproduced, 1 not reproduced" in capsys.readouterr().out
-    with (tmp_path / "docs/little/table1.csv").open(encoding="utf-8") as file:
+    with (tmp_path / "docs/reproductions/little/table1.csv").open(encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     assert [line["algorithm"] for line in lines] == ["Everybody", "Nobody", "A star", "Slow"]
     assert (lines[0]["light"], lines[0]["heavy"], lines[0]["least"], lines[0]["most"]) == ("8.0", "8.0", "8.0", "8.0")

@@ -41,6 +41,8 @@ from workbench import (
     set_up,
 )
 
+from congenial.lab.sources import bare
+
 HERE = Path(__file__).parent
 ALGORITHMS = SOURCES / "congenial" / "algorithms"
 CACHE = HERE.parents[1] / ".mutants" / "results.jsonl"
@@ -103,11 +105,7 @@ def code_in(path: Path) -> str:
 
 def code_of(source: str) -> str:
     """A source without comments and docstrings."""
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
-            node.body = node.body[1:]
-    return ast.dump(tree)
+    return ast.dump(bare(source))
 
 
 # -- what is to be done ------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ inherits from them.
 
 from __future__ import annotations
 
-import ast
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -19,7 +18,6 @@ import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
 from time import process_time
@@ -28,6 +26,8 @@ from typing import Any
 
 from mutate import Mutant
 from trials import Trial
+
+from congenial.lab import sources
 
 SOURCES = Path(__file__).parents[2] / "src"
 ROOMS = ("congenial.algorithms", "congenial.transform", "congenial.systems.catalogue")
@@ -106,18 +106,10 @@ def module_name(path: Path) -> str:
     return ".".join(path.resolve().relative_to(SOURCES.resolve()).with_suffix("").parts)
 
 
-@cache
 def imports_of(module: str) -> tuple[str, ...]:
-    """The modules of `ROOMS`, but for the catalogue, that a module needs, itself included."""
-    found = {module}
-    path = SOURCES / Path(*module.split(".")).with_suffix(".py")
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module is not None and node.module.startswith(ROOMS[:2]):
-            names = [node.module, *[f"{node.module}.{alias.name}" for alias in node.names]]
-            for name in names:
-                if (SOURCES / Path(*name.split(".")).with_suffix(".py")).is_file():
-                    found.update(imports_of(name))
-    return tuple(sorted(found))
+    """The modules of `ROOMS`, but for packages and the catalogue, that a module needs, itself included."""
+    names = sources.imports_of(module, ROOMS[:2], SOURCES)
+    return tuple([name for name in names if not SOURCES.joinpath(*name.split(".")).is_dir()])
 
 
 def run_task(task: Task) -> Outcome:

@@ -25,7 +25,7 @@ congenial reproduce surrogate/5a surrogate/5c
 congenial reproduce comparison --docs docs
 congenial reproduce frontier --quick
 congenial reproduce wme/table1
-congenial reproduce all --docs docs/reproductions
+congenial reproduce all --docs docs
 """
 
 
@@ -85,7 +85,7 @@ def command(
     for target, folder in wanted:
         print(f"everything is in {folder}")
         if docs is not None:
-            print(f"the page is {docs / f'{target.paper.name}.md'}")
+            print(f"the page is {target.paper.page_in(docs)}")
 
 
 def judge_claims(wanted: list[tuple[Target, Path]], quick: bool, jobs: int, json: bool, markdown: bool) -> None:

@@ -13,7 +13,6 @@ from congenial.kernel.inputs import shown
 from congenial.lab.claims import HOLDS, REPRODUCED, Judged, Tally, claims_table
 from congenial.lab.exhibits import Evidence, Exhibit
 from congenial.lab.papers import PAPERS, Paper
-from congenial.lab.replication import fingerprint
 from congenial.lab.results import SweepResult
 from congenial.lab.runner import Progress, run_sweeps
 from congenial.lab.store import Store
@@ -98,17 +97,19 @@ class Reproduction:
             (folder / "claims.json").write_text(json.dumps(self.as_dict(), indent=1) + "\n", encoding="utf-8")
 
     def write_page(self, folder: Path, docs: Path) -> Path:
-        """Write a page with all exhibits and claims into `docs`, with data and pictures from the run's `folder`.
+        """Write a page with all exhibits and claims into `docs`, with data and pictures from the run's `folder`. Papers
+        have a folder there, `reproductions`; an experiment of our own has not.
 
         A page that is there and that people have written (`written.py`) keeps what they wrote.
         """
         paper = self.target.paper
-        pictures = docs / paper.name
+        page = paper.page_in(docs)
+        pictures = page.with_suffix("")
         pictures.mkdir(parents=True, exist_ok=True)
         command = f"congenial reproduce {self.target.name}{' --quick' if self.quick else ''} --docs {docs.as_posix()}"
         stated = [item for item in self.claims if item.claim in paper.claims]
         about = [
-            f"{paper.reference}. Made by congenial {__version__} (code {fingerprint()}) with",
+            f"{paper.reference}. Made by congenial {__version__} (code {paper.code()}) with",
             f"    {command}",
             "How it was done:" if paper.ours else "What we assumed:",
             "\n".join([f"- {assumption}" for assumption in paper.assumptions]),
@@ -118,7 +119,6 @@ class Reproduction:
         parts = {"about": "\n\n".join(about), "findings": "\n\n".join(verdicts)}
         for exhibit in self.target.exhibits:
             parts[exhibit.name] = "\n\n".join(exhibit.page(self.evidence(exhibit), folder / exhibit.name, pictures))
-        page = docs / f"{paper.name}.md"
         old = page.read_text(encoding="utf-8") if page.exists() else ""
         text = "\n\n".join([f"# {paper.title}", *parts.values()]) + "\n"
         if parts_of(old):

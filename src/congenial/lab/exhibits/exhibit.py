@@ -34,6 +34,10 @@ class Exhibit:
         """The sweeps to run, by name of the result; `quick` asks for a coarse version that takes less time."""
         raise NotImplementedError
 
+    def algorithms(self) -> set[str]:
+        """The algorithms that are run, with their options."""
+        return {name for sweep in self.sweeps(quick=False).values() for name in sweep.algorithms}
+
     def claims(self) -> tuple[Claim, ...]:
         """The claims that the exhibit makes by itself, such as the rows of a table."""
         return ()

@@ -21,6 +21,9 @@ class StepTable(Exhibit):
     def sweeps(self, quick: bool) -> dict[str, Sweep]:
         return {}
 
+    def algorithms(self) -> set[str]:
+        return {str(getattr(cell.criterion, "algorithm", "")) for cell in self.cells} - {""}
+
     def claims(self) -> tuple[Claim, ...]:
         return self.cells
 

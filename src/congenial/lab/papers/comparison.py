@@ -174,4 +174,5 @@ COMPARISON = Paper(
         " measured value lies in its range. So a later run shows whether it still holds.",
     ),
     ours=True,
+    module=__name__,
 )

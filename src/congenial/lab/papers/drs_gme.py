@@ -107,4 +107,5 @@ DRS_GME = Paper(
         " messages are counted: if the token is lost, we expect n - 1 GEN_TOKENs and a second token as well, 2n in"
         " all.",
     ),
+    module=__name__,
 )

@@ -175,6 +175,7 @@ def frontier(ours: str) -> Paper:
         ),
         ours=True,
         shares=("comparison",),
+        module=__name__,
     )
 
 

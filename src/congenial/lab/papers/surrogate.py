@@ -218,4 +218,5 @@ SURROGATE = Paper(
         "Ratios are means of the ratios of runs with equal seeds, which have equal times between requests, times"
         " inside and groups.",
     ),
+    module=__name__,
 )

@@ -198,4 +198,5 @@ SURVEY = Paper(
         " requests make runs slow. Algorithms that ask all processes end at 100; that of Mizuno, Neilsen and Rao, whose"
         " vectors have an entry for every process, ends at 3001.",
     ),
+    module=__name__,
 )

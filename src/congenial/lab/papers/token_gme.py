@@ -164,4 +164,5 @@ TOKEN_GME = Paper(
         "Ratios are means of the ratios of runs with equal seeds, which have equal times between requests, times"
         " inside and groups.",
     ),
+    module=__name__,
 )

@@ -83,4 +83,5 @@ WME = Paper(
         " have executed it; in WME-2 its issuer, which counts the acknowledgements, is answered a step earlier.",
         "We know [16] only from section 5, which describes it: a broadcast of the request, then a consensus.",
     ),
+    module=__name__,
 )
