@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from standin import page_of, recorded
 
+from congenial.lab.axis_plots import round_values
 from congenial.lab.claims import Claim
 from congenial.lab.dominance import (
     Below,
@@ -22,7 +23,7 @@ from congenial.lab.dominance import (
     geometric,
 )
 from congenial.lab.exhibits import Figure, Frontier, Schemes
-from congenial.lab.frontier_plots import Panel, looks_of, plot_frontier, round_values, worth_naming
+from congenial.lab.frontier_plots import Panel, looks_of, plot_frontier, worth_naming
 from congenial.lab.papers.comparison import CONTESTS
 from congenial.lab.papers.frontier import (
     FRONTIER,
@@ -135,8 +136,8 @@ def test_names_in_the_picture_do_not_overlap() -> None:
     families = {"ours": ("mine",), "tokens": ("one", "two", "three"), "locks": ("old",)}
     looks = looks_of(families, ("locks",), "mine")
     assert [looks[name].marker for name in ("mine", "one", "two")] == ["*", "o", "s"]
-    assert looks["one"].colour == looks["two"].colour
-    assert len({looks[name].colour for name in ("mine", "one", "old")}) == 3
+    assert looks["one"].family == looks["two"].family
+    assert len({look.colour for look in looks.values()}) == len(looks), "no colour is used twice"
     places = {"old": (1.0, 99.0), "mine": (5.0, 11.0), "two": (20.0, 10.5), "one": (21.0, 10.0), "three": (90.0, 9.0)}
     assert worth_naming(front(places), places, looks) == ["three", "one", "mine", "old"]
 

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from standin import made_up
 
+from congenial.lab.chart_plots import plot_chart
+from congenial.lab.claim_plots import COLOUR
+from congenial.lab.claims import Claim, Criterion
+from congenial.lab.criteria import At, Everywhere, Extreme, Trend
+from congenial.lab.joint_criteria import AtTheSameTime
 from congenial.lab.page import comparison_page
-from congenial.lab.plots import OKABE_ITO, curve_of, plot
+from congenial.lab.parameters import METRICS
+from congenial.lab.plots import OKABE_ITO, curve_of, palette, plot, shades
 from congenial.lab.results import SweepResult
 from congenial.lab.rows import frame, write_csv
 from congenial.lab.sweep import Sweep
@@ -94,3 +101,67 @@ def test_csv_numbers_come_back_as_they_were(tmp_path: Path) -> None:
     rows = made_up("nodes", {5: 1 / 3, 7: 0.1 + 0.2}, 0.01).means()
     write_csv(tmp_path / "x.csv", rows)
     assert polars.read_csv(tmp_path / "x.csv").equals(frame(rows))
+
+
+# -- what people must be able to read ----------------------------------------------------------------------
+
+
+def texts(svg: Path) -> list[str]:
+    """What is written in a picture. Letters are drawn, and a comment says what they spell."""
+    return re.findall(r"<!-- (.+?) -->", svg.read_text())
+
+
+@pytest.mark.parametrize("count", [1, 8, 9, 14, 21, 30])
+def test_no_colour_is_used_twice(count: int) -> None:
+    assert len(set(palette(count))) == count
+    assert len(set(shades(OKABE_ITO[0], count))) == count
+
+
+@pytest.mark.parametrize(("metrics", "panels"), [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5)])
+def test_no_panel_is_empty(metrics: int, panels: int, tmp_path: Path) -> None:
+    made = made_up("nodes", {5: 2.2, 50: 0.3}, 0.01)
+    names = ("messages_per_entry", "waiting_time_mean", "throughput", "sync_delay_mean", "fairness")[:metrics]
+    outcome = SweepResult(replace(made.sweep, metrics=names), made.runs)
+    _, svg = plot(outcome, "absolute", "a title", tmp_path / "x")
+    assert len(re.findall(r'id="axes_\d+"', svg.read_text())) == panels
+    assert len([text for text in texts(svg) if text in {METRICS[name] for name in names}]) == panels
+
+
+@pytest.mark.parametrize(
+    ("criterion", "drawn"),
+    [
+        (At(("1",), "throughput", 5, 1.9, 2.1), 2),
+        (Extreme(("1",), "throughput", 0.2, 0.4), 2),
+        (Everywhere(("1",), "throughput", 0.2, 2.4), 2),
+        (Everywhere(("1",), "throughput", 0.0, 1.0), 1),
+        (At(("1",), "throughput", 5, 1.0, float("inf")), 1),
+        (AtTheSameTime(("1",), "throughput", 1.9, 2.1, "waiting_time_mean", 0.2, 0.4), 2),
+        (Trend(("1",), "throughput"), 0),
+        (At(("2",), "throughput", 5, 1.9, 2.1), 0),
+    ],
+)
+def test_the_paper_s_value_and_range_are_drawn(criterion: Criterion, drawn: int, tmp_path: Path) -> None:
+    claim = Claim("it is so", "4.1", "around 2.1", criterion)
+    made = made_up("nodes", {5: 2.2, 50: 0.3}, 0.01)
+    outcome = SweepResult(replace(made.sweep, metrics=("throughput",)), made.runs)
+    _, svg = plot(outcome, "ratio", "a title", tmp_path / "x", "1", [claim])
+    marks = [mark for mark in re.findall(r'style="([^"]*)"', svg.read_text()) if COLOUR.lower() in mark]
+    assert len(marks) >= drawn + 1, "the range, the number in it, and the key"
+    if not drawn:
+        assert len(marks) == 1
+    notes = [text for text in texts(svg) if text.startswith("the paper")]
+    expected = {"the paper: around 2.1"} if isinstance(criterion, Trend) else set()
+    expected |= {"the paper gives no number"} if criterion.figures == ("2",) else set()
+    assert set(notes) == {"the paper's value, or what counts as it", *expected}
+
+
+def test_every_curve_of_a_chart_is_named_in_its_colour(tmp_path: Path) -> None:
+    small = made_up("nodes", {5: 2.2, 50: 0.3}, 0.01)
+    large = made_up("nodes", {50: 2.2, 5000: 0.3}, 0.01)
+    names = small.sweep.algorithms
+    _, svg = plot_chart({"light": [small, large], "heavy": [small]}, "a title", tmp_path / "x")
+    written = texts(svg)
+    for name in names:
+        assert written.count(name) == 3, "once in each panel"
+    assert len([text for text in written if " load, " in text]) == 3
+    assert "light load, 50 to 5000 processes" in written

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from congenial.lab.parameters import METRICS
+from congenial.lab.replication import Value
 from congenial.lab.results import Results
 from congenial.lab.rows import markdown
 from congenial.view.table import new_table
@@ -47,6 +48,16 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Range:
+    """What counts as reproduced, for drawing: low..high at these values of the varied parameter. Without values it is
+    said of the least or the largest one only, wherever that is."""
+
+    low: float
+    high: float
+    values: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True)
 class Criterion:
     """What is measured, in which figures, and what counts as reproduced."""
 
@@ -59,6 +70,10 @@ class Criterion:
     def needs(self) -> dict[str, float]:
         """How close the ratios of each figure have to be for a verdict, as in `Sweep.within`."""
         return {}
+
+    def ranges(self, figure: str, metric: str, values: Sequence[Value]) -> list[Range]:
+        """The ranges for a metric in a figure, whose parameter has these values."""
+        return []
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,19 @@
 """The picture of a contest: a dozen curves in each panel, so every curve is named where it ends.
 
-Each family of algorithms has a colour; markers and dashes distinguish its members. Intervals are left to the tables.
+Each family of algorithms has a colour; its members have shades of it, markers and dashes of their own. Intervals are
+left to the tables.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from congenial.lab.axis_plots import number_axis, position, scale_x
 from congenial.lab.parameters import METRICS, PARAMETERS
-from congenial.lab.plots import DASHES, MARKERS, OKABE_ITO, curve_of, position, saved, scale_x
+from congenial.lab.plots import DASHES, MARKERS, OKABE_ITO, curve_of, panels_of, saved, shades
 from congenial.lab.results import SweepResult
 from congenial.sim.statistics import mean
 
@@ -27,6 +30,16 @@ Families = Mapping[str, Sequence[str]]
 """Algorithms, by family."""
 
 
+@dataclass(frozen=True)
+class End:
+    """Where a curve ends, and how it is named."""
+
+    x: float
+    y: float
+    name: str
+    colour: str
+
+
 def plot_contest(
     result: SweepResult, families: Families, yardsticks: Sequence[str], title: str, path: Path
 ) -> list[Path]:
@@ -38,31 +51,37 @@ def _draw(figure: Figure, result: SweepResult, families: Families, yardsticks: S
     metrics = result.sweep.metrics
     rows = -(-len(metrics) // 2)
     figure.set_size_inches(11.0, 0.6 + 3.1 * rows)
-    grid = figure.subplots(rows, 2, squeeze=False)
-    bright = iter(COLOURS[:-1])
-    colours = [COLOURS[-1] if family in yardsticks else next(bright) for family in families]
-    for place, axes in enumerate(grid.flat):
-        if place < len(metrics):
-            _panel(axes, result, families, colours, metrics[place])
-        else:
-            axes.set_axis_off()
+    colours = colours_of(families, yardsticks)
+    for axes, metric in zip(panels_of(figure, len(metrics), 2), metrics, strict=True):
+        _panel(axes, result, families, colours, metric)
     figure.suptitle(title, fontsize=12)
 
 
-def _panel(axes: Axes, result: SweepResult, families: Families, colours: Sequence[str], metric: str) -> None:
+def colours_of(families: Families, yardsticks: Sequence[str]) -> dict[str, str]:
+    """The colour of each algorithm: a shade of its family's; yardsticks are grey."""
+    bright = iter(COLOURS[:-1])
+    made: dict[str, str] = {}
+    for family, names in families.items():
+        colour = COLOURS[-1] if family in yardsticks else next(bright)
+        made.update(zip(names, shades(colour, len(names)), strict=True))
+    return made
+
+
+def _panel(axes: Axes, result: SweepResult, families: Families, colours: Mapping[str, str], metric: str) -> None:
     (parameter,) = result.sweep.vary
     values = result.sweep.vary[parameter]
     heights: list[float] = []
-    ends: list[tuple[float, str, str]] = []
-    for colour, names in zip(colours, families.values(), strict=True):
+    ends: list[End] = []
+    for names in families.values():
         for number, algorithm in enumerate(names):
             curve = curve_of(result, "absolute", algorithm, metric)
             x = [position(values, value) for value, _ in curve]
             y = [estimate.value for _, estimate in curve]
             heights += y
             marker, dash = MARKERS[number % len(MARKERS)], DASHES[number % len(DASHES)]
+            colour = colours[algorithm]
             axes.plot(x, y, dash, color=colour, marker=marker, markersize=3.5, linewidth=1.1)
-            ends.append((y[-1], algorithm, colour))
+            ends.append(End(x[-1], y[-1], algorithm, colour))
     axes.set_title(METRICS[metric], loc="left", fontsize=10)
     axes.set_xlabel(PARAMETERS[parameter])
     scale_x(axes, values)
@@ -70,12 +89,12 @@ def _panel(axes: Axes, result: SweepResult, families: Families, colours: Sequenc
         axes.margins(y=0.05)
     else:
         _scale_y(axes, heights)
-    _name_ends(axes, ends)
+    name_ends(axes, ends)
 
 
 def _scale_y(axes: Axes, heights: list[float]) -> None:
-    """Logarithmic where the smallest value could not be seen otherwise, with numbers at 1, 2 and 5."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    """Logarithmic where the smallest value could not be seen otherwise."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
 
     positive = [height for height in heights if height > 0]
     if not positive or max(positive) / min(positive) <= WIDE:
@@ -83,24 +102,25 @@ def _scale_y(axes: Axes, heights: list[float]) -> None:
         return
     if len(positive) == len(heights):
         axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0)))
-    else:
-        axes.set_yscale("symlog", linthresh=min(positive), linscale=0.4)
-        axes.set_ylim(0, 1.3 * max(positive))
+        number_axis(axes.yaxis, axes.get_ylim())
+        return
+    axes.set_yscale("symlog", linthresh=min(positive), linscale=0.4)
+    axes.set_ylim(0, 1.3 * max(positive))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda height, _: f"{height:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
 
 
-def _name_ends(axes: Axes, ends: list[tuple[float, str, str]]) -> None:
+def name_ends(axes: Axes, ends: Sequence[End]) -> None:
     """Names beside the panel, in the order of the curves' ends."""
     axes.autoscale_view()
-    to_panel = axes.transScale + axes.transLimits  # from values to shares of the panel's height
-    wanted = sorted([(float(to_panel.transform((1.0, height))[1]), name, colour) for height, name, colour in ends])
-    places = spread([share for share, _, _ in wanted])
-    for (share, name, colour), place in zip(wanted, places, strict=True):
+    to_panel = axes.transScale + axes.transLimits  # from values to shares of the panel
+    shares = [(to_panel.transform((end.x, end.y)), end) for end in ends]
+    wanted = sorted([(float(y), float(x), end.name, end.colour) for (x, y), end in shares])
+    places = spread([share for share, *_ in wanted])
+    for (share, across, name, colour), place in zip(wanted, places, strict=True):
         axes.annotate(
             name,
-            xy=(1.0, share),
+            xy=(across, share),
             xytext=(1.07, place),
             xycoords="axes fraction",
             textcoords="axes fraction",

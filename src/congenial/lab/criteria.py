@@ -7,6 +7,7 @@ that is open on one side (below 1, above 1) has no width; there the limit is a t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import hypot, isinf
@@ -19,6 +20,7 @@ from congenial.lab.claims import (
     UNDECIDED,
     Criterion,
     Finding,
+    Range,
 )
 from congenial.lab.parameters import show_value
 from congenial.lab.replication import Value
@@ -43,6 +45,9 @@ class RatioCriterion(Criterion):
                     found.append((figure, point[0], ratio))
         return found
 
+    def about(self, figure: str, metric: str) -> bool:
+        return figure in self.figures and metric == self.metric
+
 
 @dataclass(frozen=True)
 class At(RatioCriterion):
@@ -54,6 +59,9 @@ class At(RatioCriterion):
 
     def needs(self) -> dict[str, float]:
         return _needs(self.metric, self.low, self.high, f" at {show_value(self.value)}")
+
+    def ranges(self, figure: str, metric: str, values: Sequence[Value]) -> list[Range]:
+        return [Range(self.low, self.high, (self.value,))] if self.about(figure, metric) else []
 
     def judge(self, results: Results) -> Finding:
         found = [ratio for _, value, ratio in self.ratios(results) if value == self.value]
@@ -72,6 +80,9 @@ class Extreme(RatioCriterion):
 
     def needs(self) -> dict[str, float]:
         return _needs(self.metric, self.low, self.high)
+
+    def ranges(self, figure: str, metric: str, values: Sequence[Value]) -> list[Range]:
+        return [Range(self.low, self.high)] if self.about(figure, metric) else []
 
     def judge(self, results: Results) -> Finding:
         found = self.ratios(results)
@@ -93,6 +104,10 @@ class Everywhere(RatioCriterion):
 
     def needs(self) -> dict[str, float]:
         return _needs(self.metric, self.low, self.high)
+
+    def ranges(self, figure: str, metric: str, values: Sequence[Value]) -> list[Range]:
+        meant = tuple([value for value in values if (figure, value) not in self.but])
+        return [Range(self.low, self.high, meant)] if meant and self.about(figure, metric) else []
 
     def judge(self, results: Results) -> Finding:
         found = [entry for entry in self.ratios(results) if entry[:2] not in self.but]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from congenial import __version__
 from congenial.kernel.errors import ConfigError
+from congenial.lab.claims import Claim
 from congenial.lab.page import comparison_page
 from congenial.lab.parameters import PARAMETERS
 from congenial.lab.plots import plot
@@ -54,8 +56,16 @@ def write_sweep(folder: Path, sweep: Sweep, command: str = "") -> str:
     return text
 
 
-def write_folder(folder: Path, result: SweepResult, title: str = "", command: str = "") -> None:
-    """Write the sweep, its results as CSV and Parquet, the pictures and the page."""
+def write_folder(
+    folder: Path,
+    result: SweepResult,
+    title: str = "",
+    command: str = "",
+    figure: str = "",
+    claims: Sequence[Claim] = (),
+) -> None:
+    """Write the sweep, its results as CSV and Parquet, the pictures and the page. What a paper claims about this
+    `figure` is drawn beside the ratios."""
     sweep = result.sweep
     repeat = write_sweep(folder, sweep, command)
     result.to_csv(folder / "results.csv")
@@ -67,6 +77,6 @@ def write_folder(folder: Path, result: SweepResult, title: str = "", command: st
     if len(sweep.algorithms) > 1:
         write_csv(folder / "ratios.csv", result.ratios())
         against = f"{title}\nratio to {sweep.baseline}"
-        pictures.insert(0, ("Ratios", plot(result, "ratio", against, folder / "ratio")[1]))
+        pictures.insert(0, ("Ratios", plot(result, "ratio", against, folder / "ratio", figure, claims)[1]))
     page = comparison_page(result, title, pictures, repeat)
     (folder / "comparison.html").write_text(page, encoding="utf-8")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import floor, log10
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from congenial.lab.contest_plots import COLOURS, NAME_SIZE, Families
+from congenial.lab.axis_plots import number_axis
+from congenial.lab.contest_plots import NAME_SIZE, Families, colours_of
 from congenial.lab.dominance import front
-from congenial.lab.plots import saved
+from congenial.lab.plots import panels_of, saved
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 OURS = "#000000"
 COLUMNS = 3
-MOST_LABELS = 6  # on an axis
 OTHERS = "osD^vPXp"  # the star is ours
 NEAR = 1.8  # times as much: of two marks of one family that are closer, only one is named
 
@@ -41,6 +40,7 @@ class Panel:
 class Look:
     """How an algorithm is drawn."""
 
+    family: str
     colour: str
     marker: str
     size: float
@@ -62,14 +62,14 @@ def plot_frontier(
 
 
 def looks_of(families: Families, yardsticks: Sequence[str], ours: str) -> dict[str, Look]:
-    """A colour for each family, a marker for each of its members."""
-    bright = iter(COLOURS[:-1])
+    """A colour for each family, of which each member has a shade, and a marker of its own."""
+    colours = colours_of({family: names for family, names in families.items() if ours not in names}, yardsticks)
     made: dict[str, Look] = {}
     for family, names in families.items():
         alone = ours in names
-        colour = OURS if alone else COLOURS[-1] if family in yardsticks else next(bright)
         for number, name in enumerate(names):
-            made[name] = Look(colour, "*" if name == ours else OTHERS[number % len(OTHERS)], 11 if alone else 5)
+            marker = "*" if name == ours else OTHERS[number % len(OTHERS)]
+            made[name] = Look(family, OURS if alone else colours[name], marker, 11 if alone else 5)
     return made
 
 
@@ -83,13 +83,10 @@ def _draw(
 ) -> None:
     rows = -(-len(panels) // COLUMNS)
     figure.set_size_inches(11.0, 1.4 + 3.0 * rows)
-    grid = figure.subplots(rows, COLUMNS, squeeze=False)
-    for number, place in enumerate(grid.flat):
-        if number < len(panels):
-            _panel(place, panels[number], looks, axes)
-        else:
-            place.set_axis_off()
-    handles, labels = _legend(grid.flat[0], families, looks)
+    places = panels_of(figure, len(panels), COLUMNS)
+    for place, panel in zip(places, panels, strict=True):
+        _panel(place, panel, looks, axes)
+    handles, labels = _legend(places[0], families, looks)
     figure.suptitle(title, fontsize=12)
     figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False, fontsize=NAME_SIZE)
 
@@ -121,7 +118,9 @@ def _panel(axes: Axes, panel: Panel, looks: Mapping[str, Look], names: tuple[str
     axes.set_title(panel.title, loc="left", fontsize=10)
     axes.set_ylabel(names[0], fontsize=8)
     axes.set_xlabel(names[1], fontsize=8)
-    _numbers(axes)
+    number_axis(axes.xaxis, axes.get_xlim())
+    number_axis(axes.yaxis, axes.get_ylim())
+    axes.tick_params(labelsize=8)
 
 
 def worth_naming(
@@ -133,38 +132,12 @@ def worth_naming(
         close = [
             other
             for other in named
-            if looks[other].colour == looks[name].colour
+            if looks[other].family == looks[name].family
             and all([max(a, b) <= NEAR * min(a, b) for a, b in zip(places[other], places[name], strict=True)])
         ]
         if not close:
             named.append(name)
     return named
-
-
-def _numbers(axes: Axes) -> None:
-    """Numbers, not powers."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
-
-    for axis, limits in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
-        axis.set_major_locator(FixedLocator(round_values(*limits)))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.set_minor_formatter(NullFormatter())
-    axes.tick_params(labelsize=8)
-
-
-def round_values(low: float, high: float) -> list[float]:
-    """Values to label between two limits: 1, 2 and 5 times powers of ten, or more or fewer of them.
-
-    >>> round_values(3.0, 60.0), round_values(130.0, 480.0), round_values(8.0, 20_000.0)
-    ([5.0, 10.0, 20.0, 50.0], [150.0, 200.0, 300.0], [10.0, 100.0, 1000.0, 10000.0])
-    """
-    powers = [10.0**power for power in range(floor(log10(low)), floor(log10(high)) + 1)]
-    values: list[float] = []
-    for factors in ((1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 2.0, 5.0), (1.0,)):
-        values = [factor * power for power in powers for factor in factors if low <= factor * power <= high]
-        if len(values) <= MOST_LABELS:
-            break
-    return values
 
 
 def _legend(axes: Axes, families: Families, looks: Mapping[str, Look]) -> tuple[list[Artist], list[str]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from congenial.lab.claims import NOT_REPRODUCED, NOT_RUN, PARTLY, REPRODUCED, UNDECIDED, Finding
+from congenial.lab.claims import NOT_REPRODUCED, NOT_RUN, PARTLY, REPRODUCED, UNDECIDED, Finding, Range
 from congenial.lab.criteria import At, Extreme, RatioCriterion
 from congenial.lab.parameters import show_value
+from congenial.lab.replication import Value
 from congenial.lab.results import Results
 
 FROM_GOOD_TO_BAD = (REPRODUCED, UNDECIDED, PARTLY, NOT_REPRODUCED, NOT_RUN)
@@ -26,6 +28,10 @@ class AtTheSameTime(RatioCriterion):
     def needs(self) -> dict[str, float]:
         first = Extreme(self.figures, self.metric, self.low, self.high).needs()
         return {**first, **Extreme(self.figures, self.other, self.other_low, self.other_high).needs()}
+
+    def ranges(self, figure: str, metric: str, values: Sequence[Value]) -> list[Range]:
+        first = Extreme(self.figures, self.metric, self.low, self.high).ranges(figure, metric, values)
+        return first + Extreme(self.figures, self.other, self.other_low, self.other_high).ranges(figure, metric, values)
 
     def judge(self, results: Results) -> Finding:
         found = self.ratios(results)

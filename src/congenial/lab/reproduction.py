@@ -58,9 +58,10 @@ class Reproduction:
     claims: list[Judged]
 
     def evidence(self, exhibit: Exhibit) -> Evidence:
-        """All results, and the verdicts that rest on an exhibit alone."""
+        """All results and claims, and the verdicts that rest on an exhibit alone."""
         parts = set(exhibit.sweeps(quick=True))
-        return Evidence(self.results, [item for item in self.claims if parts.issuperset(item.claim.criterion.figures)])
+        judged = [item for item in self.claims if parts.issuperset(item.claim.criterion.figures)]
+        return Evidence(self.results, judged, self.target.paper.claims)
 
     def as_dict(self) -> dict[str, object]:
         """The claims with their verdicts, ready for JSON."""

@@ -20,6 +20,9 @@ LEFT_OUT = frozenset(
         "congenial.lab.sources",
         # how numbers are drawn and written
         "congenial.lab.plots",
+        "congenial.lab.axis_plots",
+        "congenial.lab.chart_plots",
+        "congenial.lab.claim_plots",
         "congenial.lab.contest_plots",
         "congenial.lab.frontier_plots",
         "congenial.lab.page",

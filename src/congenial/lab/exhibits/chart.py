@@ -8,8 +8,8 @@ from pathlib import Path
 from shutil import copyfile
 from typing import TYPE_CHECKING
 
+from congenial.lab.chart_plots import plot_chart
 from congenial.lab.exhibits.exhibit import Evidence, Exhibit
-from congenial.lab.plots import plot_chart
 from congenial.lab.results import Results, SweepResult
 from congenial.lab.rows import Row, write_csv
 from congenial.lab.sweep import Sweep

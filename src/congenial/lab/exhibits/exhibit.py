@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The results of a paper's sweeps, and the verdicts that rest on one exhibit alone."""
+    """The results of a paper's sweeps, the verdicts that rest on one exhibit alone, and all that the paper claims in
+    words."""
 
     results: Results
     judged: list[Judged]
+    claims: tuple[Claim, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,8 @@ class Figure(Exhibit):
 
     def write_results(self, evidence: Evidence, folder: Path, reference: str, command: str) -> None:
         title = f"{self.title} ({reference.split(', section')[0]}, fig. {self.name})"
-        write_folder(folder, evidence.results[self.name], title, command)
+        claims = [claim for claim in evidence.claims if self.name in claim.criterion.figures]
+        write_folder(folder, evidence.results[self.name], title, command, self.name, claims)
 
     def page(self, evidence: Evidence, folder: Path, pictures: Path) -> list[str]:
         for name in ON_THE_PAGE:
