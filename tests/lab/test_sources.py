@@ -41,6 +41,9 @@ def test_an_empty_text_in_a_format_does_not_count() -> None:
 def project(tmp_path: Path) -> Path:
     """A package with two algorithms, one of which has a part."""
     files = {
+        "congenial/lab/replication.py": "from congenial.sim.simulate import run_once\n",
+        "congenial/lab/stopping.py": "from congenial.lab.results import Estimate\n",
+        "congenial/lab/results.py": "",
         "congenial/sim/simulate.py": "from congenial.systems.catalogue import ALL\n",
         "congenial/systems/catalogue.py": "from congenial.one import One\nfrom congenial.two import Two\n",
         "congenial/one.py": "from congenial import part\n",
@@ -69,12 +72,24 @@ def test_the_hash_changes_with_what_a_module_needs(project: Path) -> None:
     assert code_behind(["congenial.two"], project) != before[1]
 
 
+def test_what_is_done_with_numbers_does_not_count(project: Path) -> None:
+    before = code_behind(["congenial.two"], project)
+    (project / "congenial/lab/results.py").write_text("from math import sqrt\n")
+    assert code_behind(["congenial.two"], project) == before
+
+
 def test_only_the_algorithms_that_run_count() -> None:
     """The catalogue, which the simulator imports, imports all of them."""
-    needed = imports_of(sources.SIMULATOR)
-    assert "congenial.sim.engine" in needed
-    assert "congenial.kernel.node" in needed
-    assert not [name for name in needed if name.startswith(("congenial.algorithms", "congenial.net", "congenial.lab"))]
+    needed = {name for module in sources.RUNS for name in imports_of(module)}
+    assert {"congenial.sim.engine", "congenial.kernel.node", "congenial.lab.sweep"} <= needed
+    assert not [name for name in needed if name.startswith(("congenial.algorithms", "congenial.net"))]
+
+
+def test_what_an_experiment_needs() -> None:
+    in_lab = [name for name in imports_of("congenial.lab.papers.frontier") if name.startswith("congenial.lab")]
+    assert in_lab == ["congenial.lab.papers.comparison", "congenial.lab.papers.frontier", "congenial.lab.replication",
+                      "congenial.lab.sweep"]  # fmt: skip
+    assert "congenial.checker.stepper" in imports_of("congenial.lab.papers.wme")
 
 
 def test_papers_depend_on_their_own_algorithms() -> None:

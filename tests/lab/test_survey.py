@@ -205,10 +205,10 @@ def test_a_table_from_end_to_end(
     assert (lines[0]["light"], lines[0]["heavy"], lines[0]["least"], lines[0]["most"]) == ("8.0", "8.0", "8.0", "8.0")
     assert [line["verdict"] for line in lines[:2]] == ["reproduced", "not reproduced: it asks all others"]
     assert lines[3]["that is"] == "12 at n = 5; alone 12"
-    page = (tmp_path / "docs/little.md").read_text(encoding="utf-8")
+    page = (tmp_path / "docs/reproductions/little.md").read_text(encoding="utf-8")
     assert "| Nobody | suzuki-kasami | 1 | 0 .. 1 at n = 5; alone 0 to 5; outside at 6 of 6:" in page
     assert "| Everybody | ricart-agrawala | 2\\|R-{i}\\| | 8 at n = 5; alone 8 |" in page
     assert "- burst: load burst" in page
     assert "![Curves](little/scaling.svg)" in page
-    assert (tmp_path / "docs/little/scaling.svg").stat().st_size > 0
-    assert (tmp_path / "docs/little/scaling.csv").read_text().count("naimi-trehel") == 2
+    assert (tmp_path / "docs/reproductions/little/scaling.svg").stat().st_size > 0
+    assert (tmp_path / "docs/reproductions/little/scaling.csv").read_text().count("naimi-trehel") == 2

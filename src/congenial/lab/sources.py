@@ -12,31 +12,23 @@ from hashlib import sha256
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]  # the folder that holds the package
-SIMULATOR = "congenial.sim.simulate"
-LEFT_OUT = frozenset(
-    {
-        "congenial",  # only names for users
-        "congenial.systems.catalogue",  # imports every algorithm
-        "congenial.lab.sources",
-        # how numbers are drawn and written
-        "congenial.lab.plots",
-        "congenial.lab.axis_plots",
-        "congenial.lab.chart_plots",
-        "congenial.lab.claim_plots",
-        "congenial.lab.contest_plots",
-        "congenial.lab.frontier_plots",
-        "congenial.lab.page",
-        "congenial.lab.folder",
-        "congenial.lab.written",
-        "congenial.view.table",
-    }
+RUNS = ("congenial.lab.replication", "congenial.lab.stopping")  # what every run needs, the simulator included
+IN_THE_LABORATORY = (*RUNS, "congenial.lab.sweep", "congenial.lab.steps")
+EXPERIMENTS = "congenial.lab.papers."
+LEFT_OUT = (
+    "congenial",  # only names for users
+    "congenial.systems.catalogue",  # imports every algorithm
+    "congenial.lab.papers.paper",  # the form of all experiments
 )
 
 
 def code_behind(modules: Iterable[str], root: Path = ROOT) -> str:
-    """A hash of the code of these modules, of the simulator, and of all that these import. It leaves out the catalogue,
-    so an algorithm matters only if its module is named, and what merely shows numbers."""
-    needed = {name for module in (SIMULATOR, *modules) for name in imports_of(module, root=root)}
+    """A hash of the code of these modules, of what every run needs, and of all that these import.
+
+    The catalogue does not count, so an algorithm matters only if its module is named; nor does what the laboratory does
+    with numbers when they are there.
+    """
+    needed = {name for module in (*RUNS, *modules) for name in imports_of(module, root=root)}
     digest = sha256()
     for name in sorted(needed):
         digest.update(f"{name}\n{spelled(bare(_source(name, root)))}\n".encode())
@@ -45,15 +37,21 @@ def code_behind(modules: Iterable[str], root: Path = ROOT) -> str:
 
 @cache
 def imports_of(module: str, rooms: tuple[str, ...] = ("congenial.",), root: Path = ROOT) -> tuple[str, ...]:
-    """The modules whose names begin like this that a module needs, itself included, but for those left out."""
+    """The modules whose names begin like this that a module needs for its numbers, itself included."""
     found: set[str] = set()
     waiting = [module]
     while waiting:
         name = waiting.pop()
         if name not in found:
             found.add(name)
-            waiting += [other for other in _imported(name, root) if other.startswith(rooms) and other not in LEFT_OUT]
+            waiting += [other for other in _imported(name, root) if other.startswith(rooms) and _counts(other)]
     return tuple(sorted(found))
+
+
+def _counts(module: str) -> bool:
+    if module.startswith("congenial.lab"):
+        return module in IN_THE_LABORATORY or (module.startswith(EXPERIMENTS) and module not in LEFT_OUT)
+    return module not in LEFT_OUT
 
 
 def bare(source: str) -> ast.Module:
