@@ -72,6 +72,18 @@ def test_the_hash_changes_with_what_a_module_needs(project: Path) -> None:
     assert code_behind(["congenial.two"], project) != before[1]
 
 
+def test_hints_to_the_compiler_do_not_count(project: Path) -> None:
+    (project / "congenial/part.py").write_text("from dataclasses import dataclass\n@dataclass\nclass A: x: int\n")
+    before = code_behind(["congenial.one"], project)
+    (project / "congenial/part.py").write_text(
+        "from dataclasses import dataclass\nfrom mypy_extensions import mypyc_attr\n"
+        "@mypyc_attr(native_class=False)\n@dataclass\nclass A: x: int\n"
+    )
+    assert code_behind(["congenial.one"], project) == before
+    (project / "congenial/part.py").write_text("from dataclasses import dataclass\nclass A: x: int\n")
+    assert code_behind(["congenial.one"], project) != before
+
+
 def test_what_is_done_with_numbers_does_not_count(project: Path) -> None:
     before = code_behind(["congenial.two"], project)
     (project / "congenial/lab/results.py").write_text("from math import sqrt\n")

@@ -1,6 +1,7 @@
 """The code behind numbers: which modules are needed for them, and a hash of what these modules do.
 
-Comments, docstrings and layout do not count, nor does the version of Python that reads the sources.
+Comments, docstrings and layout do not count, nor do hints to the compiler and the version of Python that reads the
+sources.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ ROOT = Path(__file__).parents[2]  # the folder that holds the package
 RUNS = ("congenial.lab.replication", "congenial.lab.stopping")  # what every run needs, the simulator included
 IN_THE_LABORATORY = (*RUNS, "congenial.lab.sweep", "congenial.lab.steps")
 EXPERIMENTS = "congenial.lab.papers."
+HINTS = "mypy_extensions"
 LEFT_OUT = (
     "congenial",  # only names for users
     "congenial.systems.catalogue",  # imports every algorithm
@@ -31,7 +33,7 @@ def code_behind(modules: Iterable[str], root: Path = ROOT) -> str:
     needed = {name for module in (*RUNS, *modules) for name in imports_of(module, root=root)}
     digest = sha256()
     for name in sorted(needed):
-        digest.update(f"{name}\n{spelled(bare(_source(name, root)))}\n".encode())
+        digest.update(f"{name}\n{spelled(_without_hints(bare(_source(name, root))))}\n".encode())
     return digest.hexdigest()[:12]
 
 
@@ -77,6 +79,15 @@ def spelled(node: object) -> str:
         node = ast.JoinedStr([value for value in node.values if getattr(value, "value", None) != ""])
     fields = [(name, value) for name, value in ast.iter_fields(node) if value is not None and value != []]
     return f"{type(node).__name__}({', '.join([f'{name}={spelled(value)}' for name, value in fields])})"
+
+
+def _without_hints(tree: ast.Module) -> ast.Module:
+    """A tree without what only the compiler reads: `@mypyc_attr(...)`, and its import."""
+    tree.body = [node for node in tree.body if not (isinstance(node, ast.ImportFrom) and node.module == HINTS)]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            node.decorator_list = [item for item in node.decorator_list if "mypyc_attr" not in ast.dump(item)]
+    return tree
 
 
 @cache
