@@ -114,6 +114,7 @@ class Reporter:
             self.points = len(result.runs)
             told |= {"table": of_sweep(result, TITLE), "points": self.points}
         tell(told)
+        self.pace.spent()
 
 
 TITLE = "The sweep of this page"
