@@ -37,9 +37,10 @@ MOST = "4 + log2(n)"  # messages per entry
 TIMES = 1.15  # the rival's waiting time
 
 VARIANTS = {
-    "tokens": ("tqgmx", "token-gme-types", "token-gme-bounded", "drs-gme-faults", "drs-gme-extended"),
+    "tokens": ("tqgmx", "token-gme-types", "token-gme-bounded", "drs-gme-faults", "drs-gme-extended",
+               "drs-gme-extended-faults"),
     "surrogate quorums": ("surrogate-a", "surrogate-b", "surrogate-types", "surrogate-information"),
-}
+}  # fmt: skip
 """What the comparison leaves out."""
 
 PUBLISHED = {family: (*names, *VARIANTS.get(family, ())) for family, names in COMPARED.items()}
