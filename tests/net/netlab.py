@@ -17,6 +17,7 @@ from congenial.net.config import ClusterConfig, Timing
 from congenial.net.locks import Cluster
 
 NAMES = "abcdefgh"
+IN_EPOCHS = {"algorithm": "token-gme+epochs", "semaphores": "srimani-reddy+epochs"}
 QUICK = Timing(heartbeat=0.1, suspect_after=1.0, gather=5.0, reconnect=0.002, reconnect_most=0.02)
 
 

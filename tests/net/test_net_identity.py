@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from netlab import QUICK, address_of, cabled_clusters, clusters, crash, listener
+from netlab import IN_EPOCHS, QUICK, address_of, cabled_clusters, clusters, crash, listener
 from visitors import Visitor, call, hello, picture
 
 from congenial.net.addresses import address
@@ -66,7 +66,7 @@ def test_a_refusal_is_no_sign_of_life(caplog: pytest.LogCaptureFixture) -> None:
     """a and b have dropped messages for c, so they refuse it from now on, and it cannot know what it has missed."""
 
     async def story() -> None:
-        async with clusters(3) as members:
+        async with clusters(3, **IN_EPOCHS) as members:
             held = await members[2].mutex("x").acquire()
             for member in members[:2]:
                 link(member, "c").gap = True

@@ -15,12 +15,13 @@ from netlab import QUICK, cabled_clusters, clusters
 
 from congenial.net.door import Door
 from congenial.net.errors import ClusterDegraded, LockLost
-from congenial.net.lease import DRIFT, ENDLESS, Lease, clock
+from congenial.net.lease import ENDLESS, Lease, clock
 from congenial.net.link import Link
 from congenial.net.locks import Cluster, Lock
 from congenial.net.storage import Storage
 from congenial.net.turn import Turn
-from congenial.net.wire import Beat
+from congenial.net.view_lease import ViewLease
+from congenial.net.wire import Beat, Echo
 from congenial.problems.weak import Counter
 
 PATIENCE = QUICK.suspect_after
@@ -62,7 +63,7 @@ class Time:
 @pytest.mark.parametrize(("n", "needed"), [(2, 1), (3, 1), (4, 2), (5, 2), (6, 3), (7, 3)])
 def test_a_lease_lasts_as_long_as_a_majority_does_not_suspect_this_process(n: int, needed: int) -> None:
     time = Time()
-    lease = Lease(n, 1.0, 1.0, time)
+    lease = Lease(n, 1.0, 1.0, 0.001, time)
     assert lease.over()
     for peer in range(needed - 1):
         assert not lease.grant(peer, 100.0, 60.0)
@@ -71,7 +72,7 @@ def test_a_lease_lasts_as_long_as_a_majority_does_not_suspect_this_process(n: in
     assert not lease.over()
     assert not lease.has_run_out()
     assert lease.granted_by(needed)
-    time.now = 99.0 + 5.0 * (1 - DRIFT)
+    time.now = 99.0 + 5.0 * (1 - 0.001)
     assert lease.has_run_out()
     assert not lease.lapsed
     assert lease.over()
@@ -97,7 +98,7 @@ def test_while_the_lease_lasts_a_majority_does_not_suspect_this_process(
     events: list[tuple[int, float, float, float, bool]], now: float
 ) -> None:
     """Beats take some time on their way, and not every echo arrives."""
-    lease = Lease(5, 1.0, 1.0, lambda: now)
+    lease = Lease(5, 1.0, 1.0, 0.0, lambda: now)
     suspected_from = [-math.inf] * 5
     for peer, sent, on_its_way, allowed, answered in events:
         suspected_from[peer] = max(suspected_from[peer], sent + on_its_way + allowed)
@@ -109,7 +110,7 @@ def test_while_the_lease_lasts_a_majority_does_not_suspect_this_process(
 
 def test_holders_are_told_once_and_not_while_answers_may_be_on_their_way() -> None:
     time = Time()
-    lease = Lease(3, 0.5, 2.0, time)
+    lease = Lease(3, 0.5, 2.0, 0.0, time)
     lease.grant(1, 100.0, 3.0)
     for _ in range(7):
         time.now += 0.4
@@ -147,7 +148,9 @@ class Receiver:
 
     def on_acknowledged(self, link: Link) -> None: ...
 
-    def on_echo(self, link: Link, sent: float, allowed: float) -> None: ...
+    def on_beat(self, link: Link, beat: Beat) -> None: ...
+
+    def on_echo(self, link: Link, echo: Echo) -> None: ...
 
 
 # -- a member that is cut off ------------------------------------------------------------------------------------
@@ -265,8 +268,9 @@ def test_an_entry_waits_for_the_lease_although_the_node_is_inside() -> None:
             waiting = asyncio.create_task(a.mutex("x", timeout=20).acquire())
             door: Door = next(iter(a._host.locks.doors.values()))
             await until(lambda: door.queue)
-            lease = lease_of(a)
-            lease.granted.clear()
+            lease = door.lease
+            assert isinstance(lease, ViewLease)
+            lease.by_view.clear()
             lease.until = -math.inf
             held.release()
             later = await waiting

@@ -7,11 +7,12 @@ from collections.abc import Coroutine
 from typing import Any
 
 import pytest
-from netlab import QUICK, cabled_clusters, clusters
+from netlab import IN_EPOCHS, QUICK, cabled_clusters, clusters
 
 from congenial.kernel.errors import ConfigError
 from congenial.net.config import ClusterConfig
 from congenial.net.errors import ClusterDegraded, LockTimeout, NotHeld
+from congenial.net.held import Held
 from congenial.net.locks import Cluster
 
 
@@ -159,8 +160,8 @@ def test_one_member_cannot_use_two_numbers() -> None:
                 members[0].semaphore("gpus", 4)
             with pytest.raises(ConfigError, match="at least 1"):
                 members[0].semaphore("gpus", 0)
-            with pytest.raises(ConfigError, match="in a cluster of 1: at most 256"):
-                members[0].semaphore("slots", 1025)
+            with pytest.raises(ConfigError, match="too many: at most 100000"):
+                members[0].semaphore("slots", 100_001)
 
     run(story())
 
@@ -168,19 +169,35 @@ def test_one_member_cannot_use_two_numbers() -> None:
 def test_a_member_that_comes_later_with_another_number_gets_an_error() -> None:
     async def story() -> None:
         async with clusters(2) as members:
-            async with members[0].semaphore("gpus", 3):
-                await until(lambda: members[1]._host.locks.announced)
-                with pytest.raises(ConfigError, match="'gpus' lets in 4 at a time here, and 3 at 'a': everyone must"):
-                    members[1].semaphore("gpus", 4)
-            async with members[1].semaphore("gpus", 3):
-                pass
+            for name in ("gpus", "cpus", "slots"):  # whichever member is the home
+                async with members[0].semaphore(name, 3):
+                    with pytest.raises(ConfigError, match=f"'{name}' lets in 4 at a time here, and 3 at 'a': everyone"):
+                        await members[1].semaphore(name, 4).acquire()
+            assert not members[1]._host.locks.announced
+
+    run(story())
+
+
+def test_where_members_disagree_that_counts_which_the_home_heard_first() -> None:
+    async def story() -> None:
+        async with clusters(3) as members:
+            locks = [members[0].semaphore("gpus", 1), members[1].semaphore("gpus", 2), members[2].semaphore("gpus", 2)]
+            got = await asyncio.gather(*[lock.acquire() for lock in locks], return_exceptions=True)
+            counts = 1 if isinstance(got[0], Held) else 2
+            for k, held in zip((1, 2, 2), got, strict=True):
+                if k == counts:
+                    assert isinstance(held, Held)
+                    held.release()
+                else:
+                    assert isinstance(held, ConfigError)
+                    assert "everyone must give the same number" in str(held)
 
     run(story())
 
 
 def test_waiting_tasks_get_an_error_and_holders_have_lost_it() -> None:
     async def story() -> None:
-        async with clusters(3) as members:
+        async with clusters(3, **IN_EPOCHS) as members:
             locks = [members[0].semaphore("gpus", 1), members[1].semaphore("gpus", 2), members[2].semaphore("gpus", 2)]
             with pytest.raises(ConfigError, match="everyone must give the same number"):
                 await asyncio.gather(*[lock.acquire() for lock in locks * 2])

@@ -277,7 +277,7 @@ def test_whatever_goes_wrong_at_the_start_the_directory_is_free_again(
     config = ClusterConfig({"a": "127.0.0.1:7101"}, state=str(tmp_path))
     places = {
         "membership": "congenial.net.host.Membership",
-        "locks": "congenial.net.host.LockTable",
+        "locks": "congenial.net.host.ViewedLocks",
         "metrics": "congenial.net.locks.MetricsServer",
     }
 

@@ -36,7 +36,7 @@ HELLOS: dict[str, tuple[dict[str, Any], str]] = {
     "other members": ({"members": ("a", "b")}, "has members"),
     "an unknown sender": ({"sender": "zz"}, "must not call"),
     "the wrong direction": ({"sender": "c"}, "must not call"),
-    "another algorithm": ({"schema": "0000"}, "does not run token-gme"),
+    "another algorithm": ({"schema": "0000"}, "does not run home-gme+views"),
     "no life": ({"incarnation": 0}, "in no life"),
     "another beginning": ({"founded": (1, 2, 3)}, "remembers another beginning"),
     "not a beginning": ({"founded": (1, 2)}, "remembers another beginning"),

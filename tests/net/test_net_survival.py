@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from chaos import Machines, chaos
-from netlab import QUICK, answers, cabled_clusters, clusters, crash
+from netlab import IN_EPOCHS, QUICK, answers, cabled_clusters, clusters, crash
 from town import town
 
 from congenial.net.config import DEFAULT_ALGORITHM
@@ -158,7 +158,7 @@ def test_a_member_that_has_forgotten_is_reminded(tmp_path: Path) -> None:
     """Forgetful for as long as somebody has not told which locks there are, also over restarts; then no more."""
 
     async def story() -> None:
-        async with town(3, tmp_path) as made:
+        async with town(3, tmp_path, **IN_EPOCHS) as made:
             async with made.up["c"].mutex("x", timeout=10), made.up["a"].mutex("z", timeout=10):
                 pass
             async with made.up["a"].semaphore("gpus", 2, timeout=10):
@@ -210,17 +210,39 @@ def test_a_state_directory_of_another_cluster_is_refused(tmp_path: Path) -> None
                 pass
             (tmp_path / "one" / "c").rename(tmp_path / "one" / "away")
             (tmp_path / "two" / "c").rename(tmp_path / "one" / "c")
-            await one.start("c")
+            with pytest.raises(ClusterDegraded, match="'c' is no member yet"):
+                await one.start("c", timeout=1)
             await until(lambda: "another beginning" in one.up["a"].status()["links"]["c"]["refusal"])
 
     run(story())
 
 
-def test_a_member_that_has_missed_too_much_has_to_be_restarted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("congenial.net.link.MOST_UNACKNOWLEDGED", 20)
+def test_a_member_that_has_missed_too_much_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("congenial.net.link.MOST_UNACKNOWLEDGED", 0)
 
     async def story() -> None:
         async with cabled_clusters(3, timing=QUICK) as (members, cables):
+            held = await members[2].mutex("x").acquire()
+            cables[2].down = True
+            cables[2].cut()
+            async with members[0].mutex("x", timeout=10):
+                assert members[0].status()["links"]["c"]["unacknowledged"] == 0, "what was for c is dropped"
+            cables[2].down = False
+            async with members[2].mutex("x", timeout=20) as again:
+                assert again.fence > held.fence
+            with pytest.raises(LockLost):
+                held.check()
+            for member in members:
+                assert not member.status()["links"].get("c", {}).get("refusal")
+
+    run(story())
+
+
+def test_in_epochs_a_member_that_has_missed_too_much_has_to_be_restarted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("congenial.net.link.MOST_UNACKNOWLEDGED", 20)
+
+    async def story() -> None:
+        async with cabled_clusters(3, timing=QUICK, **IN_EPOCHS) as (members, cables):
             cables[2].down = True
             cables[2].cut()
             await until(lambda: members[0].status()["links"]["c"]["state"] == "away")

@@ -219,7 +219,7 @@ ROWS: dict[str, dict[str, list[Row]]] = {
         "semaphore": [
             ("x --semaphore 0 --socket NODE -- true", 2, "k = 0: must be a whole number, at least 1"),
             ("x --semaphore -3 --socket NODE -- true", 2, "k = -3"),
-            ("x --semaphore 5000 --socket NODE -- true", 2, "too many"),
+            ("x --semaphore 500000 --socket NODE -- true", 2, "too many"),
             ("x --semaphore 99999999999999999999 --socket NODE -- true", 2, "k = 99999999999999999999"),
             ("x --semaphore x -- true", 2, "Invalid value for '--semaphore'"),
         ],

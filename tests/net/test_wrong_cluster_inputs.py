@@ -90,7 +90,6 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
     ],
     "semaphores": [
         ("wme-1", "wme-1 is no algorithm for semaphores"),
-        ("", 'semaphores = "": must be the name of an algorithm'),
         ("raymond", 'semaphores = "raymond": unknown algorithm'),
         ("maekawa", "maekawa is no algorithm for semaphores"),
     ],
@@ -126,6 +125,7 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
     "timing.reconnect": [(2.0, "reconnect = 2.0: must be at most reconnect_most, which is 1.0")],
     "timing.reconnect_most": [(0.01, "reconnect = 0.05: must be at most reconnect_most")],
     "timing.timer_unit": [(1e7, "at most 1000000")],
+    "timing.drift": [(-0.1, "above 0 and below 1"), (1, "above 0 and below 1")],
 }  # fmt: skip
 
 

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -311,30 +307,6 @@ def test_a_check_is_cancelled_and_ends_when_another_begins(app: Guard) -> None:
             break
         time.sleep(0.1)
     assert state["error"] == "it was cancelled"
-
-
-ABANDON = """
-import os, signal
-from congenial.studio.checks import Check
-order = {"kind": "fuzz", "algorithm": "lamport", "nodes": 20, "options": {}, "runs": 1_000_000, "bounds": {}}
-print(Check(order).process.pid, flush=True)
-os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-def test_a_check_ends_with_the_studio_however_that_ends() -> None:
-    gone = subprocess.run([sys.executable, "-c", ABANDON], stdout=subprocess.PIPE, text=True)
-    assert gone.returncode == -signal.SIGKILL
-    stat = Path("/proc") / gone.stdout.strip() / "stat"
-    for _ in range(600):
-        try:
-            state = stat.read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            return
-        if state == "Z":  # it has ended, and nobody has asked how
-            return
-        time.sleep(0.1)
-    pytest.fail("the check goes on without its studio")
 
 
 @pytest.mark.parametrize(

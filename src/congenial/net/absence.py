@@ -20,8 +20,10 @@ def missing(membership: Membership) -> list[Link]:
         return [link for link in membership.links if link.peer in absent]
     if not membership.rejoins:
         return [link for link in membership.links if link.away]
-    away = [link for link in membership.links if link.away or not membership.lease.granted_by(link.peer)]
-    return [] if 2 * (membership.n - len(away)) > membership.n else away
+    needed = membership.electorate()
+    voting = [link for link in membership.links if link.peer in needed]
+    away = [link for link in voting if link.away or not membership.lease.granted_by(link.peer)]
+    return [] if 2 * (len(needed) - len(away)) > len(needed) else away
 
 
 def hopeless_since(membership: Membership, now: float) -> float | None:
@@ -92,3 +94,11 @@ def not_open(membership: Membership, brief: bool = False) -> ClusterDegraded:
     away = [link for link in membership.links if link.name in absent]
     more = "" if brief else advice(membership, away)
     return ClusterDegraded(f"{membership.name!r} still waits for {', '.join(absent)}{why}{more}", absent)
+
+
+def not_settled(membership: Membership) -> ClusterDegraded:
+    """Why this process is not yet a member that can acquire locks."""
+    away = [link for link in membership.links if link.away or link.connection is None]
+    reasons = [f"{link.name!r} is away{f' ({link.refusal})' if link.refusal else ''}" for link in away]
+    why = "; ".join(reasons) or "the others have not agreed on it yet"
+    return ClusterDegraded(f"{membership.name!r} is no member yet: {why}", tuple([link.name for link in away]))

@@ -52,6 +52,11 @@ class BlockingHeld:
         if not self.held:
             raise self._held._not_held()
 
+    def valid_for(self) -> float:
+        """For how many seconds no other can hold the lock, even if this process were cut off now; 0 if it is not held.
+        As `Held.valid_for`."""
+        return self._held._lease_left() if self.held else 0.0
+
     def _settle(self) -> None:
         """Find out by the clock whether the lock is lost. The cluster's thread may not get to it before the lease is
         renewed; that does not matter any more."""

@@ -39,6 +39,7 @@ Seconds = Annotated[float, Meta(gt=0, le=LONGEST_TIME, description="seconds, abo
 Timeout = Annotated[float, Meta(ge=0, description="seconds, 0 or more, or None to wait for ever")]
 Count = Annotated[int, Meta(ge=1, le=1_000_000, description="a whole number, at least 1 and at most 1000000")]
 Share = Annotated[int, Meta(ge=0, le=1_000_000, description="a number of locks, at most 1000000")]
+Drift = Annotated[float, Meta(gt=0, lt=1, description="seconds in a second, above 0 and below 1")]
 Port = Annotated[int, Meta(ge=0, le=65535, description="a port from 1 to 65535, or 0 for none")]
 # paths: in a file they are relative to it, and may have one placeholder
 NAMED, PLAIN = {"path": "{name}"}, {"path": ""}

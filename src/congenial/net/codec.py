@@ -32,6 +32,7 @@ from congenial.net.wire import (
     Known,
     Look,
     Nudge,
+    Probe,
     Put,
     Query,
     Recall,
@@ -42,9 +43,12 @@ from congenial.net.wire import (
     Seats,
     Seen,
     Stored,
+    Tried,
+    Try,
     View,
 )
 from congenial.transform.instances import Inside
+from congenial.transform.lock_in_views import Inherited, InView
 
 _encoder = msgspec.msgpack.Encoder()
 NOTHING = msgspec.Raw(_encoder.encode(None))
@@ -69,9 +73,8 @@ class Vocabulary:
             self.by_wire[form.wide] = (form, form.load_wide)
         body: Any = Union[tuple(self.by_wire)]  # noqa: UP007 (made at run time)
         frames: Any = Challenge | Hello | View | Data[body] | SeatData[body] | Ack | Beat | Echo | Bye
-        frames |= (
-            Nudge | Seats | Query | Report | Remind | Known | Look | Seen | Put | Stored | Recall | Recalled | Claimed
-        )
+        frames |= Nudge | Seats | Query | Report | Remind | Known | Look | Seen | Put | Stored | Recall | Recalled
+        frames |= Claimed | Try | Probe | Tried
         self._decode: Callable[[bytes | memoryview], Frame] = msgspec.msgpack.Decoder(frames).decode
         self._decode_body: Callable[[msgspec.Raw], msgspec.Struct] = msgspec.msgpack.Decoder(body).decode
         story = [
@@ -83,7 +86,7 @@ class Vocabulary:
 
     def encode(self, message: Message) -> msgspec.Raw:
         written = self.written(message)
-        while isinstance(message, Inside):  # counted as what it wraps, which tells more
+        while isinstance(message, (Inside, InView, Inherited)):  # counted as what it wraps, which tells more
             message = message.body
         self.forms[type(message)].sent += 1
         return written

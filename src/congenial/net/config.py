@@ -3,8 +3,7 @@
 All of that is in a `ClusterConfig`. It comes from the arguments of `join`, or from a file:
 
     cluster = "jukebox"
-    algorithm = "token-gme+epochs"      # the same everywhere
-    semaphores = "srimani-reddy+epochs" # the algorithm of semaphores, also the same everywhere
+    algorithm = "home-gme+views"        # the same everywhere
     state = "state/{name}"              # what survives a restart; {name} is the node's name
 
     listen = "0.0.0.0"                  # where members listen, if not at their addresses below
@@ -46,6 +45,7 @@ from congenial.net.addresses import (
     listening_address,
 )
 from congenial.net.checked import (
+    Drift,
     Flag,
     FolderPath,
     PlainFile,
@@ -63,15 +63,20 @@ from congenial.problems.epochs import within_epoch
 from congenial.problems.kmutex import KMUTEX
 from congenial.systems.catalogue import ALGORITHMS, find_algorithm
 from congenial.systems.system import System
+from congenial.transform.views import InViews
 
-DEFAULT_ALGORITHM = "token-gme+epochs"
-SEMAPHORE_ALGORITHM = "srimani-reddy+epochs"
+DEFAULT_ALGORITHM = "home-gme+views"
+SEMAPHORES_IN_VIEWS = "home-k+views"
+OTHER_SEMAPHORES = "srimani-reddy+epochs"
 LONGEST_FILE = 1 << 20  # bytes of a cluster.toml
 
 ClusterName = Annotated[
     str, Meta(pattern="^[^\\x00-\\x1f\\x7f]{1,63}$", description="1 to 63 characters, none of them a control character")
 ]
 AlgorithmName = Annotated[str, Meta(min_length=1, description="the name of an algorithm, as `congenial list` gives it")]
+SemaphoresName = Annotated[
+    str, Meta(description="the name of an algorithm, as `congenial list` gives it, or empty for one that fits")
+]
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,7 @@ class Timing:
     """How fast a cluster reacts, in seconds. All members should have the same.
 
     >>> Timing(heartbeat=0.1, suspect_after=1.0)
-    Timing(heartbeat=0.1, suspect_after=1.0, gather=30.0, reconnect=0.05, reconnect_most=1.0, timer_unit=0.01)
+    Timing(heartbeat=0.1, suspect_after=1.0, gather=30.0, reconnect=0.05, reconnect_most=1.0, ...)
     """
 
     heartbeat: Seconds = 0.5  # a sign of life, at least so often
@@ -88,6 +93,7 @@ class Timing:
     reconnect: Seconds = 0.05  # pause before a connection is tried again; doubles, up to `reconnect_most`
     reconnect_most: Seconds = 1.0
     timer_unit: Seconds = 0.01  # one unit of the algorithms' timers
+    drift: Drift = 0.001  # how differently the clocks of two machines may run: seconds in a second
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -117,7 +123,7 @@ class ClusterConfig:
     insecure: Flag = False  # without certificates, allow addresses beyond this machine
     timing: Timing = field(default_factory=Timing)
     state: FolderPath = ""  # a directory for what must survive a restart ({name}: the node's); none by default
-    semaphores: AlgorithmName | type[Node] = SEMAPHORE_ALGORITHM  # the algorithm of semaphores
+    semaphores: SemaphoresName | type[Node] = ""  # the algorithm of semaphores; empty for one that fits the other
     secret: PlainFile = ""  # a file with a secret that all members know; this user's, if all are on this machine
     listen: Listen = ""  # where members listen, if not at their addresses in `nodes`: a host, or host:port
     metrics: Place = ""  # host:port where Prometheus metrics, /healthz and /readyz are served
@@ -181,7 +187,9 @@ class ClusterConfig:
 
     def semaphore_system(self, k: int) -> System:
         """The algorithm of semaphores, for a process at each of every member's k seats."""
-        algorithm = find_algorithm(self.semaphores)
+        given = self.algorithm
+        in_views = given.endswith("+views") if isinstance(given, str) else issubclass(given, InViews)
+        algorithm = find_algorithm(self.semaphores or (SEMAPHORES_IN_VIEWS if in_views else OTHER_SEMAPHORES))
         known = [option.name for option in algorithm.spec.options]
         return System(algorithm, k * len(self.nodes), {"k": str(k)} if "k" in known else {})
 

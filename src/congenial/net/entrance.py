@@ -139,6 +139,7 @@ class Entrance(ABC):
         self.error: CongenialError | None = None  # why no task can enter any more
         if membership.ended:
             self.error = ClusterDegraded(membership.ended)
+        self.forgotten = False  # the table has another one for this lock, or will have
         self.entries = 0  # of tasks
         self.sessions = 0  # of the process
 
@@ -163,16 +164,19 @@ class Entrance(ABC):
         while True:
             if self.error is not None:
                 raise self.error
-            if timeout is not None and timeout <= 0:
+            tries = timeout is not None and timeout <= 0
+            if tries and (missing(membership) or not self.may_try(want)):
                 self.tally.timeouts += 1
-                raise LockTimeout(f"lock {self.name!r} cannot be acquired without waiting")
+                raise self._held_by_another()
             if membership.closing:
                 raise ClusterDegraded(membership.ended or f"{membership.name!r} has left the cluster")
-            held = await self._wait(want, deadline, timeout)
+            if tries:
+                deadline = membership.now() + membership.timing.suspect_after
+            held = await self._wait(want, deadline, timeout, tries)
             if not held.lost:  # before this task was told that it had it
                 return held
 
-    async def _wait(self, want: Want, deadline: float | None, timeout: float | None) -> Held:
+    async def _wait(self, want: Want, deadline: float | None, timeout: float | None, tries: bool) -> Held:
         membership = self.membership
         future: asyncio.Future[Held] = membership.loop.create_future()
         waiter = Waiter(want, future, membership.now())
@@ -181,6 +185,8 @@ class Entrance(ABC):
             with membership.turn:
                 self.queue.add(waiter)
                 self.pump()
+                if tries and not future.done():
+                    self.on_try(future)
             return await future
         except asyncio.CancelledError:
             if not future.cancelled() and future.done() and future.exception() is None and future.result().held:
@@ -196,11 +202,24 @@ class Entrance(ABC):
             return
         self.tally.timeouts += 1
         membership = self.membership
-        if membership.rejoins and membership.roster.open and missing(membership):
+        if timeout == 0:
+            future.set_exception(self._held_by_another())
+        elif membership.rejoins and membership.roster.open and missing(membership):
             future.set_exception(degraded(membership, self.name))
         else:
             why = f": {not_open(membership)}" if not membership.roster.open else ""
             future.set_exception(LockTimeout(f"lock {self.name!r} could not be acquired within {timeout:g} s{why}"))
+
+    def may_try(self, want: Want) -> bool:
+        """Whether a task that does not want to wait should ask other members whether it must."""
+        return False
+
+    def on_try(self, future: asyncio.Future[Held]) -> None:
+        """A task waits that does not want to wait: find out whether it must."""
+        raise NotImplementedError
+
+    def _held_by_another(self) -> LockTimeout:
+        return LockTimeout(f"lock {self.name!r} cannot be acquired without waiting")
 
     @abstractmethod
     def enter_now(self, want: Want) -> Held | None:

@@ -16,9 +16,11 @@ class Greeting:
         self.schema = schema  # of the messages that the locks exchange
         self.algorithm = algorithm
 
-    def hello(self, peer: str, mine: int, expected: int, received: int, founded: tuple[int, ...]) -> Hello:
+    def hello(self, link: Link, mine: int, expected: int, received: int, founded: tuple[int, ...]) -> Hello:
         """To a peer, whose incarnation is expected to be `expected`."""
-        return Hello(self.cluster, self.name, peer, self.members, self.schema, mine, expected, received, founded)
+        hello = Hello(self.cluster, self.name, link.name, self.members, self.schema, mine, expected, received, founded)
+        hello.dropped = link.acked
+        return hello
 
     def check(self, hello: Hello, certified: tuple[str, ...] | None, link: Link | None) -> None:
         """Raise `ProtocolError` if the peer must not connect. `certified` are the names in its certificate; `link` is

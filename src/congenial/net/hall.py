@@ -42,36 +42,38 @@ class Hall(Entrance):
     def __init__(
         self, membership: Membership, vocabulary: Vocabulary, tally: Tally, key: str, name: str, k: int
     ) -> None:
-        super().__init__(membership, tally, key, name, Numbering.of(key, membership.n, k))
-        config, n = membership.config, membership.n
-        self.in_epochs = config.semaphore_system(1).algorithm.rejoins
-        most = MOST_IN_EPOCHS if self.in_epochs else MOST_SEATS
-        if k * n > most:
-            raise ConfigError(
-                f"semaphore {name!r} lets in {k} at a time, too many for {config.semaphores} in a cluster of {n}: "
-                f"at most {most // n}"
-            )
-        system = config.semaphore_system(k)
+        super().__init__(membership, tally, key, name, self._numbering(key, membership.n, k))
+        self.in_epochs = membership.config.semaphore_system(1).algorithm.rejoins
         self.vocabulary = vocabulary
         self.k = k
-        self.seats = [
-            Seat(
-                self,
-                membership,
-                system.node(self.numbering.process(membership.me, number)),
-                system.problem,
-                f"seat {number} of {k} {key}",
-                number,
-            )
-            for number in range(k)
-        ]
-        self.free = list(reversed(self.seats))  # the one that was left last is last
+        self.seats: list[Seat] = []
+        self.free: list[Seat] = []  # the one that was left last is last
         self.asking = 0  # seats that have asked and are not in yet
         self.granted: list[tuple[Seat, int]] = []  # seats that have just been let in, and their fences
         if self.in_epochs:
             self.lease = membership.lease
         self.inside: dict[Held, Seat] = {}
         self.local: deque[tuple[int, Seat, Message]] = deque()  # messages between seats here, with their senders
+        self._furnish()
+
+    def _numbering(self, key: str, n: int, k: int) -> Numbering:
+        return Numbering.of(key, n, k)
+
+    def _furnish(self) -> None:
+        """Make the seats."""
+        config, n, k = self.membership.config, self.membership.n, self.k
+        most = MOST_IN_EPOCHS if self.in_epochs else MOST_SEATS
+        system = config.semaphore_system(k)
+        if k * n > most:
+            raise ConfigError(
+                f"semaphore {self.name!r} lets in {k} at a time, too many for {system.name} in a cluster of {n}: "
+                f"at most {most // n}"
+            )
+        for number in range(k):
+            node = system.node(self.numbering.process(self.membership.me, number))
+            storage_key = f"seat {number} of {k} {self.key}"
+            self.seats.append(Seat(self, self.membership, node, system.problem, storage_key, number))
+        self.free = list(reversed(self.seats))
 
     @property
     def nodes(self) -> list[Node]:

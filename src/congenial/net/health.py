@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from congenial.net.absence import missing, not_open
+from congenial.net.absence import missing, not_open, not_settled
 from congenial.net.host import Host
 
 ANSWER = 5.0  # seconds in which the event loop must answer
@@ -29,7 +29,9 @@ def why_not_ready(host: Host) -> str:
     if not membership.roster.open:
         return str(not_open(membership, brief=True))
     away = ", ".join([link.name for link in missing(membership)])
-    return f"too few members are there, without {away}" if away else ""
+    if away:
+        return f"too few members are there, without {away}"
+    return "" if host.locks.is_settled() else str(not_settled(membership))
 
 
 def why_not_alive(host: Host, patience: float = ANSWER) -> str:

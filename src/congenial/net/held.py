@@ -15,6 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from congenial.net.checked import wrong
 from congenial.net.errors import LockLost, NotHeld
+from congenial.net.lease import Lease
 from congenial.net.logs import log_exception
 
 
@@ -59,6 +60,10 @@ class Losable:
 
     def _expire(self) -> None:
         """Another thread has seen that it is lost by the clock."""
+
+    def _lease_left(self) -> float:
+        """For how many seconds it is surely not lost, whatever happens."""
+        return 0.0
 
     def _finish(self) -> None:
         """Release it if it is held."""
@@ -142,6 +147,7 @@ class Keeper(Protocol):
     """Knows which locks are held; what a `Held` calls in the layer above."""
 
     name: str
+    lease: Lease
 
     @property
     def inside(self) -> Collection[Held]: ...
@@ -187,6 +193,17 @@ class Held(Losable):
     def held(self) -> bool:
         self._door.settle(self)
         return self in self._door.inside
+
+    def valid_for(self) -> float:
+        """For how many seconds no other can hold the lock, even if this process were cut off now; 0 if it is not held.
+
+        It follows from the rates of clocks alone, whatever the network does: clocks may run differently by
+        `Timing.drift`. Infinite in a cluster that needs nobody else.
+        """
+        return self._lease_left() if self.held else 0.0
+
+    def _lease_left(self) -> float:
+        return self._door.lease.left()
 
     def release(self) -> None:
         """Release the lock. Does not wait for anything. `LockLost` if it was lost before."""

@@ -25,6 +25,8 @@ from congenial.net.spans import Spans
 from congenial.net.storage import DirectoryStorage, Storage
 from congenial.net.table import LockTable
 from congenial.net.turn import Turn
+from congenial.net.viewed import ViewedLocks
+from congenial.transform.views import InViews
 
 
 class Host:
@@ -61,7 +63,10 @@ class Host:
         self.turn = Turn(self.storage)
         self.turn.on_failure = self._give_up
         self.membership = Membership(self.name, self.config, self.turn, self.vocabulary, self.system.name, rejoins)
-        self.locks = LockTable(self.membership, self.vocabulary, self.system)
+        kinds = (self.system.algorithm, self.config.semaphore_system(1).algorithm)
+        viewed = all([issubclass(kind, InViews) for kind in kinds])
+        table = ViewedLocks if viewed else LockTable
+        self.locks = table(self.membership, self.vocabulary, self.system)
         self.board = Board(self.membership)
         self.claims = Claims(self.membership)
         if self.config.spans:
@@ -147,6 +152,7 @@ class Host:
             "algorithm": self.system.name,
             "open": roster.open,
             "past": roster.past,
+            **self.locks.about(),
             "notes": self.board.summary(),
             "claims": self.claims.count,
             "links": {link.name: self._status_of(link) for link in self.membership.links},

@@ -9,8 +9,8 @@ sent, so it will not suspect this process before that time is over, counted from
 A majority is needed to go on without a process. The lease lasts as long as this process and the peers that do not
 suspect it yet make a majority. While it is over, tasks do not enter, and nothing that is held counts as held.
 
-No common time is needed, only clocks that run equally fast, but for `DRIFT`. The clock must not stop while the machine
-sleeps, and it must be read directly: that of an event loop may be as old as the last thing that the loop did.
+No common time is needed, only clocks that run equally fast, but for `Timing.drift`. The clock must not stop while the
+machine sleeps, and it must be read directly: that of an event loop may be as old as the last thing that the loop did.
 
 What remains: a single peer can suspect this process and persuade a majority that does not. The lease is then cut short
 by a message from that majority. If the message is lost together with the connection, this process learns of its
@@ -24,8 +24,6 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-DRIFT = 0.001  # of a second for each second: how differently clocks may run
-
 clock: Callable[[], float] = (
     partial(time.clock_gettime, time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
 )
@@ -35,8 +33,11 @@ class Lease:
     """`stopped` is a pause between two looks that means that this process was stopped itself; `grace` is how long the
     answers to what it sends after that may take."""
 
-    def __init__(self, n: int, stopped: float, grace: float, clock: Callable[[], float] = clock) -> None:
+    def __init__(
+        self, n: int, stopped: float, grace: float, drift: float = 0.0, clock: Callable[[], float] = clock
+    ) -> None:
         self.needed = n // 2  # peers that make a majority with this process
+        self.drift = drift  # seconds in a second: how differently clocks may run
         self.clock = clock
         self.stopped = stopped
         self.grace = grace
@@ -57,16 +58,24 @@ class Lease:
         """The same for other threads: nothing changes."""
         return self.clock() >= self.until
 
+    def left(self) -> float:
+        """For how many seconds the lease lasts."""
+        return max(self.until - self.clock(), 0.0)
+
     def granted_by(self, peer: int) -> bool:
         return not self.needed or self.clock() < self.granted.get(peer, -math.inf)
 
     def grant(self, peer: int, sent: float, allowed: float) -> bool:
         """A peer has answered what was sent at this time. Whether the lease goes on that was over."""
-        until = sent + allowed * (1 - DRIFT)
+        until = sent + allowed * (1 - self.drift)
         if until > self.granted.get(peer, -math.inf):
             self.granted[peer] = until
             if len(self.granted) >= self.needed > 0:
                 self.until = sorted(self.granted.values())[-self.needed]
+        return self._goes_on()
+
+    def _goes_on(self) -> bool:
+        """Whether the lease goes on that was seen to be over."""
         if not self.lapsed or self.clock() >= self.until:
             return False
         self.lapsed = self.told = False
@@ -96,6 +105,9 @@ class Endless(Lease):
 
     def has_run_out(self) -> bool:
         return False
+
+    def left(self) -> float:
+        return math.inf
 
 
 ENDLESS = Endless()

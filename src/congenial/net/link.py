@@ -7,7 +7,8 @@ The receiver skips what it has already. So a connection may break at any byte.
 What a link keeps is bounded where work begins: a process whose links are full asks for no more locks until they have
 drained (`Link.full`). Messages that others caused are never held back, or two processes could wait for each other to
 drain. Where work goes on without a peer that is away, the peer is sent little. If that becomes too much after all, it
-is dropped, and the peer must be restarted before the two talk again.
+is dropped. The peer learns of that when it is back (`Hello.dropped`), and begins anew. Where it cannot, it must be
+restarted.
 """
 
 from __future__ import annotations
@@ -43,8 +44,11 @@ class Receiver(Protocol):
     def on_acknowledged(self, link: Link) -> None:
         """There is more room in the link."""
 
-    def on_echo(self, link: Link, sent: float, allowed: float) -> None:
-        """The peer has got the beat that was sent at this time, and allows so many seconds of silence from then on."""
+    def on_beat(self, link: Link, beat: Beat) -> None:
+        """The peer gives a sign of life, to be answered."""
+
+    def on_echo(self, link: Link, echo: Echo) -> None:
+        """The peer has got a beat."""
 
 
 class Pipe(Protocol):
@@ -78,6 +82,7 @@ class Link:
         self.heard_at = now()  # the last tick at which it had
         self.patience = Patience(patience, patience / 2, MOST_PATIENT * patience)  # with its silence
         self.patience_least = patience
+        self.last_beat: Beat | None = None  # of the peer, on this connection
         self.beaten_at = -math.inf  # when the last beat was sent, by `congenial.net.lease.clock`
         self.misjudged = False  # it is away only because it is silent: if it speaks again soon, that was a mistake
         self.misjudged_at = self.heard_at  # when there was such a mistake, or when it began to be forgotten
@@ -171,12 +176,13 @@ class Link:
             self._on_ack(frame.received)
         elif type(frame) is Beat:
             if self.counts:
-                self.post(Echo(frame.sent, self.patience_left))
+                self.last_beat = frame
+                self.receiver.on_beat(self, frame)
         elif type(frame) is Echo:
             if not (frame.sent <= self.beaten_at and 0 < frame.allowed < math.inf):
                 raise ProtocolError(f"answers {frame!r} to what was never sent")
             if self.counts:
-                self.receiver.on_echo(self, frame.sent, frame.allowed)
+                self.receiver.on_echo(self, frame)
         else:
             self.receiver.on_frame(self, frame)
 
@@ -211,6 +217,7 @@ class Link:
         self.connections += 1
         self.resent += len(self.unacknowledged)
         self.outgoing = []
+        self.last_beat = None
         self.ack_sent = self.received
         for frame in self.unacknowledged:
             self._write(frame)

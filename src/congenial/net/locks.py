@@ -23,12 +23,12 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar, Unpack
 
 from congenial.kernel.errors import ConfigError
-from congenial.net.absence import not_open
+from congenial.net.absence import not_open, not_settled
 from congenial.net.acquiring import EXCLUSIVE, GROUP, SEMAPHORE, SHARED, Acquirable
 from congenial.net.board import Board
 from congenial.net.checked import Count, Flag, Port, checked, checked_name, checked_timeout, wrong
 from congenial.net.config import ClusterConfig, ClusterFields, config_of
-from congenial.net.door import ALONE_WANT, Door
+from congenial.net.door import ALONE_WANT
 from congenial.net.entrance import Entrance, Want
 from congenial.net.guarded import Guarded
 from congenial.net.held import Held
@@ -115,23 +115,36 @@ class Lock(Acquirable[Held]):
     <locked exclusive Lock object 'invoices' of 'a', held by task ... with fence ... at 0x...>
     """
 
-    __slots__ = ("_entrance", "_want")
+    __slots__ = ("_entrance", "_find", "_want")
 
     def __init__(
-        self, entrance: Entrance, want: Want, mode: str, k: int, timeout: float | None, reentrant: bool
+        self,
+        entrance: Entrance,
+        find: Callable[[Entrance], Entrance],
+        want: Want,
+        mode: str,
+        k: int,
+        timeout: float | None,
+        reentrant: bool,
     ) -> None:
         super().__init__(mode, entrance.name, want.label, k, timeout, reentrant)
         self._entrance = entrance
+        self._find = find  # what has taken the place of an entrance that was forgotten
         self._want = want
 
+    def _door(self) -> Entrance:
+        if self._entrance.forgotten:
+            self._entrance = self._find(self._entrance)
+        return self._entrance
+
     def _inside(self) -> Collection[Held]:
-        return self._entrance.inside
+        return self._door().inside
 
     def _joins_now(self) -> bool:
-        return self._want.shared and self._entrance.could_enter_now(self._want)
+        return self._want.shared and self._door().could_enter_now(self._want)
 
     async def _enter(self, limit: float | None, owner: object) -> Held:
-        return await self._entrance.acquire(self._want, limit)
+        return await self._door().acquire(self._want, limit)
 
     def _place(self) -> str:
         return repr(self._entrance.membership.name)
@@ -169,7 +182,6 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]], Primitives):
             check_metrics()
         self._listener = listener
         self._started: Host | None = None
-        self._doors: dict[str, Door] = {}  # by name
         self._before_leaving: list[Callable[[], None]] = []
         self._metrics: MetricsServer | None = None
 
@@ -249,10 +261,14 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]], Primitives):
         """Wait until all members have come together; raise `ClusterDegraded` if that takes too long."""
         limit = self.config.timing.gather if timeout is None else checked_timeout(timeout)
         membership = self._host.membership
+        started = membership.now()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(membership.decided.wait(), limit)
         if membership.ended or not membership.opened.is_set():
             raise not_open(membership)
+        deadline = None if limit is None else started + limit
+        if not await self._host.locks.settled(deadline):
+            raise not_settled(membership)
 
     async def wait_ended(self) -> str:
         """Wait until this process takes part no more, for good, and return why: another process has taken its name, or
@@ -289,10 +305,8 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]], Primitives):
         host = self._host
         if mode == SEMAPHORE:
             hall = host.locks.hall(semaphore_key(name), readable(name), k)
-            return Lock(hall, ALONE_WANT, mode, k, timeout, reentrant)
-        door = self._doors.get(name)
-        if door is None:
-            door = self._doors[name] = host.locks.door(lock_key(name), readable(name))
+            return Lock(hall, host.locks.again, ALONE_WANT, mode, k, timeout, reentrant)
+        door = host.locks.door(lock_key(name), readable(name))
         if mode == EXCLUSIVE:
             want = ALONE_WANT
         elif not door.grouped:
@@ -303,7 +317,7 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]], Primitives):
             want = Want(READERS, True, None)
         else:
             want = Want(group_number(group), True, readable(group))
-        return Lock(door, want, mode, k, timeout, reentrant)
+        return Lock(door, host.locks.again, want, mode, k, timeout, reentrant)
 
     def _try(self, lock: Lock) -> Awaitable[Held | None]:
         return lock.try_acquire()

@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, Protocol
 
 from congenial.net import forks
@@ -30,7 +30,7 @@ from congenial.net.secret import secret_of
 from congenial.net.storage import Storage
 from congenial.net.suspicion import LEFT, RESTARTED, Suspicion
 from congenial.net.turn import Turn
-from congenial.net.wire import Bye, Claimed, Frame, Hello, View
+from congenial.net.wire import Beat, Bye, Claimed, Echo, Frame, Hello, View
 
 ANOTHER_BEGINNING = "remembers another beginning of the cluster: one of us has the state directory of another cluster"
 CALLS_AGAIN = 4  # times `reconnect` after a connection broke, at most, if the peer is still there
@@ -55,8 +55,20 @@ class Listener(Protocol):
     def on_suspicion(self, peer: int, away: bool) -> None:
         """A peer of an open cluster is suspected, or trusted again."""
 
-    def on_lapse(self) -> None:
-        """The others may have gone on without this process: what it held is lost."""
+    def on_lapse(self, lease: Lease) -> None:
+        """The others may have gone on without this process: what it held by this lease is lost."""
+
+    def grant(self, link: Link) -> int:
+        """A peer has given a sign of life. The view in which it gets a lease; -1 if in none."""
+
+    def on_echo(self, link: Link, echo: Echo) -> None:
+        """A peer has answered a sign of life."""
+
+    def on_gone(self, peer: int) -> None:
+        """A peer has left, and holds nothing."""
+
+    def on_missed(self, link: Link) -> None:
+        """Messages from a peer were lost."""
 
     def on_tick(self, now: float) -> None:
         """Time has passed."""
@@ -87,6 +99,7 @@ class Membership:
         self.decode_frame = dialect.decode_frame
         self.greeting = Greeting(name, config, dialect.schema, algorithm)
         self.rejoins = rejoins  # a restarted member may rejoin
+        self.resumes = False  # so may one that has missed messages, without being restarted
         self.listener: Listener | None = None
         self.handlers: dict[type[Frame], Handler] = {View: self._on_view}
         self.news = Seldom(self.now)
@@ -102,6 +115,7 @@ class Membership:
         self.closing = False
         self.ended = ""  # why this process takes part no more, if that is for good
         self.over = asyncio.Event()  # it does not
+        self.electorate: Callable[[], Collection[int]] = lambda: range(self.n)  # members of which a majority is needed
         self.on_end: Callable[[str], None] | None = None
         self.took_part = False  # a peer has accepted this incarnation
         self.started_at = self.now()
@@ -110,7 +124,7 @@ class Membership:
             for peer, other in enumerate(self.members)
             if peer != self.me
         ]
-        self.lease = Lease(self.n, 2 * self.timing.heartbeat, self.timing.suspect_after)
+        self.lease = Lease(self.n, 2 * self.timing.heartbeat, self.timing.suspect_after, self.timing.drift)
         self.suspicion = Suspicion(name, self.links, config.timing, self.now, self._on_suspicion)
         self.link_to: list[Link | None] = [None] * self.n
         for link in self.links:
@@ -210,7 +224,7 @@ class Membership:
                 self.suspicion.look(now, self.roster.open)
                 if self.listener is not None:
                     if self.lease.look():
-                        self.listener.on_lapse()
+                        self.listener.on_lapse(self.lease)
                     self.listener.on_tick(now)
 
     # -- greeting --------------------------------------------------------------------------------------
@@ -223,8 +237,8 @@ class Membership:
         known = self.roster.incarnations
         founded = self.roster.founded if self.rejoins else ()
         if answer_to is None or answer_to.incarnation == known[link.peer]:
-            return self.greeting.hello(link.name, known[self.me], known[link.peer], link.received, founded)
-        return self.greeting.hello(link.name, known[self.me], answer_to.incarnation, 0, founded)
+            return self.greeting.hello(link, known[self.me], known[link.peer], link.received, founded)
+        return self.greeting.hello(link, known[self.me], answer_to.incarnation, 0, founded)
 
     def recognise(self, hello: Hello, certified: tuple[str, ...] | None, link: Link | None) -> Link:
         """The link that a connection belongs to; `ProtocolError` if it must not connect."""
@@ -239,7 +253,7 @@ class Membership:
         same = hello.incarnation == self.roster.incarnations[peer]
         if not same:
             self._check_name(hello, found)
-        elif found.gap:
+        elif found.gap and not self.resumes:
             raise ProtocolError(
                 f"{hello.sender!r} and {self.name!r} were apart for so long that messages between them were dropped: "
                 "restart the one that was cut off from the others"
@@ -289,8 +303,19 @@ class Membership:
             self.dialer.witness = None
         expected = hello.expected == self.incarnation  # what it received from an earlier life of ours does not count
         link.attach(connection, hello.received if expected else 0)
+        if expected and known == hello.incarnation and link.received < hello.dropped:
+            link.received = link.ack_sent = hello.dropped
+            self._miss(link)
         self.on_connected(link)
         self.on_met(link)
+
+    def _miss(self, link: Link) -> None:
+        """A peer has dropped messages for us while we were away from it."""
+        if not self.resumes:
+            raise ProtocolError(f"{link.name!r} has dropped messages for us")
+        log(logging.WARNING, "link.missed", node=self.name, peer=link.name)
+        if self.opened.is_set() and self.listener is not None:
+            self.listener.on_missed(link)
 
     def on_connected(self, link: Link) -> None:
         log(logging.DEBUG, "link.up", node=self.name, peer=link.name, resent=len(link.unacknowledged))
@@ -343,6 +368,8 @@ class Membership:
         connection = link.connection
         if bye.leaving:
             link.refusal = "it has left the cluster"
+            if self.listener is not None:
+                self.listener.on_gone(link.peer)
             self.suspicion.suspect(link, LEFT)
         else:
             link.counts = False
@@ -389,9 +416,22 @@ class Membership:
     def on_sign_of_life(self, link: Link) -> None:
         self.suspicion.trust(link)
 
-    def on_echo(self, link: Link, sent: float, allowed: float) -> None:
-        if self.lease.grant(link.peer, sent, allowed) and self.serving and self.listener is not None:
-            self.listener.on_serving()
+    def on_beat(self, link: Link, beat: Beat) -> None:
+        view = self.listener.grant(link) if self.listener is not None and self.opened.is_set() else -1
+        link.post(Echo(beat.sent, link.patience_left, view))
+
+    def answer_again(self, peers: Iterable[int]) -> None:
+        """Answer the last signs of life of these peers once more: the answer may be another one now."""
+        for link in self.links:
+            if link.peer in peers and link.last_beat is not None and link.counts:
+                self.on_beat(link, link.last_beat)
+
+    def on_echo(self, link: Link, echo: Echo) -> None:
+        goes_on = self.lease.grant(link.peer, echo.sent, echo.allowed)
+        if self.listener is not None:
+            if goes_on and self.serving:
+                self.listener.on_serving()
+            self.listener.on_echo(link, echo)
 
     def _on_suspicion(self, link: Link) -> None:
         if self.opened.is_set() and self.listener is not None:

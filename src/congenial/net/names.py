@@ -57,6 +57,10 @@ def is_guarded(key: str) -> bool:
     return key.startswith(_GUARDED_MARK)
 
 
+def is_semaphore(key: str) -> bool:
+    return key.startswith(_SEMAPHORE_MARK)
+
+
 def first_holder(key: str, n: int) -> int:
     """Which of n processes a lock starts at: the same everywhere, and different for different locks."""
     return int.from_bytes(_digest(key.encode())[:8], "big") % n

@@ -24,7 +24,7 @@ from congenial.net.numbering import Numbering
 from congenial.net.reminders import Reminders
 from congenial.net.replica import Machine
 from congenial.net.unclaimed import Unclaimed
-from congenial.net.wire import Data, Known, Nudge, Remind, SeatData, Seats
+from congenial.net.wire import Data, Echo, Known, Nudge, Remind, SeatData, Seats
 from congenial.systems.system import System
 from congenial.transform.epochs import Epochs
 
@@ -51,11 +51,6 @@ class LockTable:
             Known: self.reminders.on_known,
         }
 
-    def agreements(self) -> int:
-        """How often the members have agreed on which of them take part."""
-        nodes = [seat.node for entrance in self.entrances() for seat in entrance.seats]
-        return sum([node.instance for node in nodes if isinstance(node, Epochs)])
-
     def entrances(self) -> list[Entrance]:
         return [*self.doors.values(), *self.halls.values()]
 
@@ -63,6 +58,23 @@ class LockTable:
     def lease(self) -> Lease:
         """Until when what is held here is surely held."""
         return self.membership.lease
+
+    def agreements(self) -> int:
+        """How often the members have agreed on which of them take part."""
+        nodes = [seat.node for entrance in self.entrances() for seat in entrance.seats]
+        return sum([node.instance for node in nodes if isinstance(node, Epochs)])
+
+    def about(self) -> dict[str, Any]:
+        """What there is to tell about the members, for the status."""
+        return {}
+
+    def is_settled(self) -> bool:
+        """Can locks be acquired here, as far as the members agree on who they are?"""
+        return True
+
+    async def settled(self, deadline: float | None) -> bool:
+        """Wait until locks can be acquired here; whether they can before the deadline."""
+        return True
 
     # -- made on first use -----------------------------------------------------------------------------
 
@@ -73,6 +85,10 @@ class LockTable:
             return self._make_door(key, name)
         door.name = name
         return door
+
+    def again(self, entrance: Entrance) -> Entrance:
+        """What has taken the place of an entrance that was forgotten."""
+        return self.door(entrance.key, entrance.name)
 
     def _make_door(self, key: str, name: str) -> Door:
         numbering = Numbering.of(key, self.membership.n)
@@ -125,7 +141,7 @@ class LockTable:
 
     def learn(self, key: str, k: int) -> None:
         """Another member knows this lock: a semaphore that lets in k, or with k = 0 a lock."""
-        _check_key(key)
+        check_key(key)
         if k == 0 and key not in self.doors:
             self._make_door(key, shown(key))
         elif k and key not in self.halls:
@@ -150,7 +166,7 @@ class LockTable:
         if door is not None:
             door.receive(link.peer, message)
             return
-        _check_key(data.lock)
+        check_key(data.lock)
         if is_guarded(data.lock):
             self.unclaimed.add(data.lock, link.peer, message)
             return
@@ -169,7 +185,7 @@ class LockTable:
         hall = self.halls.get(data.lock)
         new = hall is None
         if hall is None:
-            _check_key(data.lock)
+            check_key(data.lock)
             try:
                 hall = self._make_hall(data.lock, shown(data.lock[1:]), data.k)
             except ConfigError as error:
@@ -217,9 +233,22 @@ class LockTable:
         for entrance in self.entrances():
             entrance.suspect(peer, away)
 
-    def on_lapse(self) -> None:
+    def on_lapse(self, lease: Lease) -> None:
         for entrance in self.entrances():
-            entrance.lapse()
+            if entrance.lease is lease:
+                entrance.lapse()
+
+    def grant(self, link: Link) -> int:
+        return -1
+
+    def on_echo(self, link: Link, echo: Echo) -> None:
+        """Nothing but the membership's lease depends on it."""
+
+    def on_gone(self, peer: int) -> None:
+        """Nothing depends on it."""
+
+    def on_missed(self, link: Link) -> None:
+        """It does not happen: such links are refused."""
 
     def on_tick(self, now: float) -> None:
         self._fail_hopeless(now)
@@ -247,6 +276,6 @@ class LockTable:
                         waiter.future.set_exception(degraded(self.membership, entrance.name))
 
 
-def _check_key(key: str) -> None:
+def check_key(key: str) -> None:
     if len(key) > LONGEST_KEY:
         raise ProtocolError(f"a lock's key of {len(key)} characters is too long")

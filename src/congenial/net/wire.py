@@ -45,6 +45,7 @@ class Hello(Frame, tag=1):
     received: int  # messages of the receiver that need not be sent again
     founded: tuple[int, ...]  # the incarnations with which the cluster was founded, if the sender knows
     proof: bytes = b""
+    dropped: int = 0  # messages to the receiver that cannot be sent again: the first so many
 
 
 class View(Frame, tag=2):
@@ -83,6 +84,7 @@ class Echo(Frame, tag=15):
 
     sent: float  # as in the beat
     allowed: float
+    view: int = -1  # in which the sender of the beat gets a lease for as long (`congenial.net.view_lease`)
 
 
 class Nudge(Frame, tag=5):
@@ -193,6 +195,31 @@ class Claimed(Frame, tag=22):
     """Another process has claimed the receiver's name, and was refused by the sender."""
 
     incarnation: int
+
+
+class Try(Frame, tag=23):
+    """To the home of a lock, from a member that has asked for it: must I wait for a task that is inside?"""
+
+    lock: str
+    view: int
+
+
+class Probe(Frame, tag=24):
+    """From the home to a member that it has let in: tell the asker how many of your tasks are inside, if any are."""
+
+    lock: str
+    view: int
+    asker: int
+    most: int  # so many may be inside while others wait
+
+
+class Tried(Frame, tag=25):
+    """So many tasks are inside here. When `most` are, of all members, the receiver must wait."""
+
+    lock: str
+    view: int
+    inside: int
+    most: int
 
 
 class Bye(Frame, tag=8):

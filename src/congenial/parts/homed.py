@@ -32,6 +32,14 @@ class Homed(QueuedLoopback):
         """Before anything else happens: this process is inside for a group."""
         raise NotImplementedError
 
+    def holders(self) -> list[int]:
+        """At the home: the processes that it has let in, or will have when others leave."""
+        raise NotImplementedError
+
+    def is_closed(self) -> bool:
+        """While this process is inside: does another one wait that cannot share its stay?"""
+        return False
+
     def relax(self, out: Out) -> None:
         """Give back what is kept for the next entry."""
         raise NotImplementedError

@@ -9,7 +9,8 @@ the next view when there is a reason:
 - Two members do not hear each other. The new view has as many of the old members as possible, all of which hear each
   other (`congenial.parts.mutual`). So a cut cable costs one change, and not one for each suspicion.
 - A process wants to join, and all members hear it. It asks again from time to time, less and less often.
-- A member leaves, or comes back after a crash.
+- A member leaves, or comes back after a crash. If a voter leaves, it loses its vote first, and leaves with the next
+  view. So a majority of the voters of each view are members of the next one.
 
 Each member has a number that is drawn when its memory begins, its birth, and counts the times that it was restarted
 since then, its lives. A process whose birth or life is not that of the view is no member: it has forgotten what it did
@@ -141,6 +142,10 @@ class Views(Part):
     def votes(self) -> bool:
         return (self.me, self.birth) in self.view.voters
 
+    def has_voted(self) -> bool:
+        """Has this process voted for a next view?"""
+        return self.view.number + 1 in self.consensus.accepted
+
     def has_majority(self) -> bool:
         """Does this process hear a majority of the voters?"""
         heard = [voter for voter in self.view.voters if self._hears(voter)]
@@ -189,7 +194,7 @@ class Views(Part):
         if self.pause == FIRST_PAUSE:
             self._tell_leader(join, out)
         else:
-            for process in sorted({*self.view.processes, *self._voting()} - {self.me}):
+            for process in sorted({*self.view.processes, *self._voting()} - {self.me} - self.suspects):
                 out.send(process, join)
         self._ask_later(out)
         self._review(out)
@@ -280,7 +285,8 @@ class Views(Part):
         cuts = self._cuts()
         present: dict[int, Member] = {}
         for member in self.view.members:
-            if member[0] not in self.leavers and not self._is_outdated(member):
+            leaves = member[0] in self.leavers and member[:2] not in self.view.voters  # a voter loses its vote first
+            if not leaves and not self._is_outdated(member):
                 present[member[0]] = member
         if self.me in present:  # it can only speak for those that it hears
             present = {process: present[process] for process in present if cut_between(self.me, process) not in cuts}
@@ -293,8 +299,7 @@ class Views(Part):
         members.sort()
         there = {(process, birth) for process, birth, _, _ in members}
         staying = [voter for voter in self.view.voters if voter in there]
-        gone = [voter for voter in self.view.voters if voter[0] in self.leavers]
-        if 2 * (len(staying) + len(gone)) <= len(self.view.voters) or not members:
+        if 2 * len(staying) <= len(self.view.voters):
             return None
         return tuple(members), self._voters_for(members)
 
@@ -311,8 +316,11 @@ class Views(Part):
         return cuts
 
     def _voters_for(self, members: list[Member]) -> Voters:
-        """An odd number of voters, members if possible. Those that are voters already stay, in their order."""
-        there = [(process, birth) for process, birth, _, _ in members]
+        """An odd number of voters, members that do not leave if possible. Those that are voters already stay, in their
+        order."""
+        there = [(process, birth) for process, birth, _, _ in members if process not in self.leavers]
+        if not there:
+            return self.view.voters
         processes = [process for process, _ in there]
         voters = [voter for voter in self.view.voters if voter in there]
         away = [voter for voter in self.view.voters if voter[0] not in processes and voter[0] not in self.leavers]
@@ -354,7 +362,9 @@ class Views(Part):
             for place, voter in enumerate(view.voters):
                 if not self._hears(voter):
                     self.consensus.on_suspect(place, self._to_voters(out))
-        if self.since() >= 0:
+        if self.since() >= 0 and not self.takes_part:
+            self._insist(out)
+        elif self.since() >= 0:
             if self.asking:
                 self.asking = False
                 out.cancel_timer(REJOIN)

@@ -114,7 +114,6 @@ class Reporter:
             self.points = len(result.runs)
             told |= {"table": of_sweep(result, TITLE), "points": self.points}
         tell(told)
-        self.pace.spent()
 
 
 TITLE = "The sweep of this page"

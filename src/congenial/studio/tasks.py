@@ -1,19 +1,16 @@
 """Long work that a page starts. Each piece runs in a process of its own, so that the studio keeps answering. It ends
 when the page cancels it, when the next one of its kind starts, or when the studio is gone.
 
-The process (`python -m congenial.studio.checks`, for instance) reads what to do from its input, a line of JSON. It
-writes a line of JSON now and then: how far it is, and at last what came of it. Its input stays open as long as the
-studio lives.
+The process (`python -m congenial.studio.checks`, for instance) reads what to do from its input, as JSON. It writes a
+line of JSON now and then: how far it is, and at last what came of it.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from threading import Thread
 from time import monotonic
 from typing import Any
@@ -21,7 +18,6 @@ from typing import Any
 from congenial.kernel.errors import CongenialError
 
 PAUSE = 0.2  # seconds between two lines
-QUIET = "ignore::UserWarning"  # multiprocessing would tell the terminal what it cleans up when a task is killed
 
 
 class Task:
@@ -34,22 +30,18 @@ class Task:
             [sys.executable, "-m", f"congenial.studio.{module}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONWARNINGS": QUIET},
             text=True,
         )
         assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(order) + "\n")
-        self.process.stdin.flush()
+        self.process.stdin.write(json.dumps(order))
+        self.process.stdin.close()
         Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
-        assert self.process.stdin is not None
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self.said = {**self.said, **json.loads(line)}
         self.process.stdout.close()
-        with suppress(OSError):  # it is gone already
-            self.process.stdin.close()
         self.process.wait()
         if self.said["running"]:  # it has ended without a last word
             self.said = {**self.said, "running": False, "error": "it was cancelled"}
@@ -79,10 +71,6 @@ class Pace:
         self.last = monotonic()
         return True
 
-    def spent(self) -> None:
-        """A line has been written. If that took long, the next one comes later, so that the work goes on."""
-        self.last = monotonic() + 4 * (monotonic() - self.last)
-
 
 def tell(what: dict[str, object]) -> None:
     print(json.dumps(what), flush=True)
@@ -90,18 +78,11 @@ def tell(what: dict[str, object]) -> None:
 
 def carry_out(work: Callable[[Any], dict[str, object]]) -> None:
     """Do what the input says, and write what came of it."""
-    order = sys.stdin.readline()
-    Thread(target=_exit_with_the_studio, daemon=True).start()
     try:
-        tell({"running": False, **work(json.loads(order))})
+        tell({"running": False, **work(json.loads(sys.stdin.read()))})
     except CongenialError as error:
         tell({"running": False, "error": str(error)})
     except MemoryError:
         tell({"running": False, "error": "there is not enough memory for this: ask for fewer nodes or requests"})
     except (BrokenPipeError, KeyboardInterrupt):  # nobody listens any more
         sys.stderr.close()
-
-
-def _exit_with_the_studio() -> None:
-    sys.stdin.read()
-    os._exit(1)

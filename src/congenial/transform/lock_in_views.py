@@ -49,6 +49,7 @@ class LockInViews(Node):
     inside and `serve` when all have told."""
 
     messages: ClassVar[Messages] = (InView, Inherited)
+    rejoins: ClassVar[bool] = True
     algorithm: ClassVar[type[Homed]] = Homed
 
     def __init__(self, me: int, n: int, settings: tuple[tuple[str, str], ...]) -> None:
@@ -80,7 +81,8 @@ class LockInViews(Node):
             self._ask(out)
 
     def begin(self, view: int, members: tuple[int, ...], home: int, member: bool, floor: Floor = NO_FLOOR) -> None:
-        """Begin anew in a view. The home goes on above the floor."""
+        """Begin anew in a view. The home goes on above the floor. For others it says nothing: it may be that of another
+        lock, whose home they are."""
         self.view = view
         self.members = members
         self.home = home
@@ -89,7 +91,7 @@ class LockInViews(Node):
         self.early = []
         self.inherited = 0
         if self.inner is not None:
-            self.inner.begin_above(floor)
+            self.inner.begin_above(floor if self.is_home() else NO_FLOOR)
 
     def is_home(self) -> bool:
         return self.inner is not None and self.inner.me == 0
@@ -132,8 +134,12 @@ class LockInViews(Node):
     # -- the members -----------------------------------------------------------------------------------
 
     def _new_inner(self) -> Homed:
-        arguments = settled(type(self).algorithm, len(self.members), self.settings).arguments
-        return type(self).algorithm(self.place(self.me), len(self.members), **arguments)
+        arguments = settled(type(self).algorithm, self._size(), self.settings).arguments
+        return type(self).algorithm(self.place(self.me), self._size(), **arguments)
+
+    def _size(self) -> int:
+        """How many processes the algorithm runs on."""
+        return len(self.members)
 
     def place(self, process: int) -> int:
         """A member's number in the instance: the home is 0. -1 for others."""
@@ -160,6 +166,14 @@ class LockInViews(Node):
         self.leave()
         if self.inner is not None:
             self.inner.release(LockOut(self, out))
+
+    def holders(self) -> list[int]:
+        """At the home: the processes that it has let in."""
+        return [] if self.inner is None else [self.process(place) for place in self.inner.holders()]
+
+    def is_closed(self) -> bool:
+        """While this process is inside: does another one wait that cannot share its stay?"""
+        return self.inner is not None and self.inner.is_closed()
 
     def could_enter(self) -> bool:
         return self.inner is not None and self.inner.could_enter()
@@ -224,3 +238,26 @@ class LockOut(Out):
 
     def enter(self, group: int, fence: int) -> None:
         self.lock.admit(group, fence, self.out)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class SeatedLock(LockInViews):
+    """A lock that may be entered several times by one member: each member has so many `seats`, and each seat is a
+    process of the algorithm. The processes of `members` members are numbered seat by seat."""
+
+    def __init__(self, member: int, members: int, seat: int, seats: int, settings: tuple[tuple[str, str], ...]) -> None:
+        super().__init__(seat * members + member, seats * members, settings)
+        self.all_members = members
+        self.seats = seats
+
+    def place(self, process: int) -> int:
+        seat, member = divmod(process, self.all_members)
+        place = super().place(member)
+        return place if place < 0 else seat * len(self.members) + place
+
+    def process(self, place: int) -> int:
+        seat, member = divmod(place, len(self.members))
+        return seat * self.all_members + super().process(member)
+
+    def _size(self) -> int:
+        return self.seats * len(self.members)

@@ -12,7 +12,7 @@ learn of that late; but a fence begins with the number of the view, and a resour
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Final, cast
 
 from mypy_extensions import mypyc_attr
@@ -28,20 +28,60 @@ from congenial.parts.views import VIEW_TIMERS, Views
 from congenial.problems.epochs import InEpochs
 from congenial.problems.mutex import MUTEX
 from congenial.transform.instances import Setting, combined
-from congenial.transform.lock_in_views import Inherited, InView, LockInViews
+from congenial.transform.lock_in_views import Inherited, InView, LockInViews, SeatedLock
 from congenial.transform.wrapper import Wrapper
 
 FORGET: Final = VIEW_TIMERS  # a timer
 IDLE_TIME: Final = 10.0  # after which a lock is forgotten
 
 
+Holdings = tuple[tuple[str, int, int, int], ...]
+"""What a process holds, of many locks: a lock's key, one of its seats if it has several, group and fence."""
+ONLY_LOCK: Final = ""
+
+
 @dataclass(frozen=True)
 class Told(Message):
-    """To the home: I have left all earlier views, and am inside for this group (if any), with this fence."""
+    """To a home: I have left all earlier views, and am inside of these of your locks; and, if this is the `last` such
+    message, of no others. Leases of processes that are members no more last for `rest` seconds, as far as I know."""
 
     view: int
-    group: int
-    fence: int
+    held: Holdings = field(metadata={"type": Holdings})
+    last: bool
+    rest: float = 0.0
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ViewsNode(Node):
+    """A process that agrees with others on views, and does nothing else."""
+
+    durable: ClassVar[tuple[str, ...]] = ("views",)
+    made_of: ClassVar[tuple[type, ...]] = (Views,)
+    rejoins: ClassVar[bool] = True
+
+    def __init__(self, me: int, n: int, voters: int) -> None:
+        super().__init__(me, n)
+        self.views = Views(me, n, voters)
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        if not self.views.receives(msg):
+            raise self.unexpected(src, msg)
+        self.views.receive(src, msg, out)
+
+    def on_timer(self, timer: int, out: Out) -> None:
+        self.views.on_timer(timer, out)
+
+    def on_suspect(self, peer: int, out: Out) -> None:
+        self.views.on_suspect(peer, out)
+
+    def on_trust(self, peer: int, out: Out) -> None:
+        self.views.on_trust(peer, out)
+
+    def on_recover(self, out: Out) -> None:
+        self.views.on_recover(out)
+
+    def on_amnesia(self, out: Out) -> None:
+        self.views.on_amnesia(out)
 
 
 LockMessage = Told | InView | Inherited
@@ -57,6 +97,7 @@ class InViews(Wrapper):
     durable: ClassVar[tuple[str, ...]] = ("views",)
     rejoins: ClassVar[bool] = True
     lock_class: ClassVar[type[LockInViews]] = LockInViews
+    seat_class: ClassVar[type[SeatedLock]] = SeatedLock  # for locks that a member may enter several times
 
     def __init__(
         self, me: int, n: int, voters: int = 5, visitors: int = 0, forget: bool = False, **settings: Setting
@@ -115,7 +156,8 @@ class InViews(Wrapper):
         self.told = set()
         self.lock.move(view.number, view.processes, home, since, self.inner_out(out))
         if since >= 0:
-            told = Told(view.number, *self.lock.holding())
+            group, fence = self.lock.holding()
+            told = Told(view.number, () if group == NO_GROUP else ((ONLY_LOCK, 0, group, fence),), True)
             if self.lock.is_home():
                 self._on_told(self.me, told, out)
             else:
@@ -129,8 +171,8 @@ class InViews(Wrapper):
         if not self.lock.is_home():
             return
         self.told.add(src)
-        if msg.group != NO_GROUP:
-            self.lock.take_over(src, msg.group, msg.fence)
+        for _, _, group, fence in msg.held:
+            self.lock.take_over(src, group, fence)
         if len(self.told) == len(self.views.view.members):
             self.lock.serve(self.inner_out(out))
 
@@ -220,9 +262,10 @@ def in_views(algorithm: type[Node]) -> type[Node]:
     """The class of nodes that run an algorithm in views."""
     if not issubclass(algorithm, Homed):
         raise ConfigError(f"{algorithm.spec.name} cannot run in views: it has no home")
-    lock = type(f"{algorithm.__name__}Lock", (LockInViews,), {"algorithm": algorithm, "__module__": __name__})
+    about = {"algorithm": algorithm, "__module__": __name__}
     namespace = {
-        "lock_class": lock,
+        "lock_class": type(f"{algorithm.__name__}Lock", (LockInViews,), about),
+        "seat_class": type(f"{algorithm.__name__}Seat", (SeatedLock,), about),
         "spec": combined(algorithm.spec, SPEC, InEpochs(algorithm.spec.problem or MUTEX)),
         "made_of": (algorithm, LockInViews, Views),
         "__doc__": f"{algorithm.__name__}, {SPEC.title}.",

@@ -186,6 +186,13 @@ class HomeGME(Homed):
         self.group = group
         self.serial = self.latest = inherited_serial(self.me)
 
+    def holders(self) -> list[int]:
+        assert self.plan is not None
+        return [process for session in self.plan.sessions for process in session.tokens.values()]
+
+    def is_closed(self) -> bool:
+        return self.closed
+
     def relax(self, out: Out) -> None:
         if self.phase == IDLE and self.serial:
             self._give_back(out)

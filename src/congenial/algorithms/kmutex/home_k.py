@@ -200,6 +200,10 @@ class HomeK(Homed):
         self.phase = INSIDE
         self.serial = self.latest = inherited_serial(self.me)
 
+    def holders(self) -> list[int]:
+        assert self.permits is not None
+        return list(self.permits.holders.values())
+
     def relax(self, out: Out) -> None:
         if self.phase == IDLE and self.serial:
             self._give_back(out)

@@ -1,0 +1,149 @@
+"""What the members have agreed on: the present view of the cluster (`congenial.parts.views`).
+
+The agreement is a node like that of a lock, with a seat of its own. Its messages travel with those of the locks, and in
+their order. It is told of suspicions, and tells the layer above of new views.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from congenial.kernel.effects import EVERYONE, Effect
+from congenial.kernel.errors import IllegalStep
+from congenial.kernel.message import Message
+from congenial.kernel.shell import ProcessEvent, Received, Suspected, TimedOut, Trusted
+from congenial.net.call import Call
+from congenial.net.codec import Vocabulary
+from congenial.net.errors import ProtocolError
+from congenial.net.membership import Membership
+from congenial.net.seat import Seat
+from congenial.net.view_lease import Grants, ViewLease
+from congenial.net.wire import Echo
+from congenial.parts.views import View
+from congenial.problems.mutex import MUTEX
+from congenial.transform.views import ViewsNode
+
+VIEWS_KEY: Final = "\3"  # no lock has it
+
+
+class Follower(Protocol):
+    """What the agreement calls in the layer above."""
+
+    def on_view(self, view: View, since: int, rest: float) -> None:
+        """There is a new view, of which this process has been a member without a gap since view `since`; -1: it is no
+        member. Leases of other processes last for so many seconds, as far as this one knows."""
+
+
+class Agreement:
+    def __init__(self, membership: Membership, vocabulary: Vocabulary, voters: int, follower: Follower) -> None:
+        self.membership = membership
+        self.vocabulary = vocabulary
+        self.follower = follower
+        self.node = ViewsNode(membership.me, membership.n, voters)
+        self.seat = Seat(self, membership, self.node, MUTEX, "views")
+        self.told = self.view  # the last view that the layer above knows of
+        timing = membership.timing
+        length = timing.suspect_after
+        self.lease = ViewLease(membership.me, length, timing.drift, 2 * timing.heartbeat)
+        self.grants = Grants(length)
+
+    @property
+    def view(self) -> View:
+        return self.node.views.view
+
+    @property
+    def since(self) -> int:
+        return self.node.views.since()
+
+    def voters(self) -> list[int]:
+        return [process for process, _ in self.view.voters]
+
+    def begin(self) -> None:
+        """The cluster is founded: go on from where this member was, or begin."""
+        event = self.seat.recovery()
+        if event is not None:
+            self.grants.assume(range(self.membership.n))
+            self.seat.step(event)
+        self._follow()
+        for link in self.membership.links:
+            if link.away:
+                self.seat.step(Suspected(link.peer))
+        self._look()
+
+    def begin_anew(self) -> None:
+        """Go on as after a restart: what this process did as a member is lost."""
+        with self.membership.turn:
+            self.seat.step(Call(lambda node, out: node.on_recover(out)))
+            self._follow()
+
+    def receive(self, peer: int, message: Message) -> None:
+        """A message has arrived. `ProtocolError` if it makes no sense."""
+        try:
+            self.seat.step(Received(peer, message))
+        except IllegalStep as error:
+            raise ProtocolError(str(error)) from error
+        self._look()
+
+    def suspect(self, peer: int, away: bool) -> None:
+        self.step(Suspected(peer) if away else Trusted(peer))
+
+    def is_current(self, peer: int, number: int) -> bool:
+        """Is what a peer sent in this view for the present one? If it is for an earlier one, tell the peer."""
+        if number < self.view.number:
+            self.step(Call(lambda _, out: self.node.views.is_current(peer, number, out)))
+        return number == self.view.number
+
+    def renew(self) -> None:
+        """Numbers that begin with the view's run out."""
+        self.step(Call(lambda _, out: self.node.views.renew(out)))
+
+    def leave(self) -> None:
+        """This process wants to be a member no longer."""
+        self.step(Call(lambda _, out: self.node.views.leave(out)))
+
+    def step(self, event: ProcessEvent) -> None:
+        with self.membership.turn:
+            self.seat.step(event)
+            self._look()
+
+    def _look(self) -> None:
+        if self.view is not self.told:
+            self._follow()
+
+    def _follow(self) -> None:
+        """Go on in the present view."""
+        before, view = self.told, self.view
+        self.told = view
+        rest = self.grants.on_view(before, view)
+        self.lease.begin(view, self.node.views.birth, self.since >= 0)
+        self.follower.on_view(view, self.since, rest)
+
+    # -- leases ----------------------------------------------------------------------------------------
+
+    def grant(self, peer: int) -> int:
+        """A peer gives a sign of life. The view in which it gets a lease; -1 if in none."""
+        views = self.node.views
+        if views.votes() and not views.has_voted() and peer in self.view.processes and self.grants.grant(peer):
+            return self.view.number
+        return -1
+
+    def on_echo(self, peer: int, echo: Echo) -> bool:
+        """A peer has answered a sign of life. Whether the lease goes on that was over."""
+        if echo.view < 0 or self.node.views.has_voted():
+            return False
+        return self.lease.grant_in(echo.view, peer, echo.sent, echo.allowed)
+
+    # -- what the seat asks ----------------------------------------------------------------------------
+
+    def send(self, seat: Seat, dst: int, message: Message) -> None:
+        body = self.vocabulary.encode(message)
+        links = self.membership.links if dst == EVERYONE else [self.membership.link_to[dst]]
+        for link in links:
+            if link is not None:
+                link.send(VIEWS_KEY, body)
+
+    def on_effect(self, seat: Seat, effect: Effect) -> None:
+        raise IllegalStep(f"views do not {type(effect).__name__}")
+
+    def on_timer(self, seat: Seat, event: TimedOut) -> None:
+        self.step(event)

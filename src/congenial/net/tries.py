@@ -1,0 +1,155 @@
+"""Tries: a task asks for a lock once, and learns within a round trip or two that it cannot have it now.
+
+A node cannot take a request back, and its home does not tell it that others are inside. So the try goes beside the
+algorithm. The process asks for the lock as always, and then asks the home what became of it (`Try`). If the lock was
+granted, the grant is on its way before any answer. If not, the home passes the question on to all that it has let in
+(`Probe`). Each of them that is inside says so (`Tried`). One that is not has given back what it kept, and the process
+will be let in. When as many are inside as there may be, the try has failed. The request remains: when it is granted,
+the process enters and leaves immediately.
+
+A question may get lost, or become pointless because the members change. It is asked again until there is an answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import abstractmethod
+from typing import Protocol
+
+from congenial.net.entrance import Entrance
+from congenial.net.held import Held
+from congenial.net.link import Link
+from congenial.net.membership import Membership
+from congenial.net.wire import Probe, Tried, Try
+
+FIRST_PAUSE = 0.02  # seconds before a question is asked again; doubles, up to
+LAST_PAUSE = 0.5
+
+
+class Triable(Entrance):
+    """A lock that can be tried."""
+
+    tries: Tries
+    trying: list[asyncio.Future[Held]] | None = None  # the tasks that do not want to wait
+    tried: dict[int, int]  # how many tasks are inside, by the members that have answered
+
+    @abstractmethod
+    def home(self) -> int:
+        """The member that is the home."""
+
+    @abstractmethod
+    def holders(self, asker: int) -> set[int]:
+        """At the home: the members that it has let in, which may keep another one waiting."""
+
+    @abstractmethod
+    def most(self) -> int:
+        """How many may be inside while another one waits: that many must answer."""
+
+    @abstractmethod
+    def occupied(self) -> int:
+        """How many are inside here."""
+
+    def on_try(self, future: asyncio.Future[Held]) -> None:
+        if self.trying is None:
+            self.trying = []
+            self.tried = {}
+        self.trying.append(future)
+        if len(self.trying) == 1:
+            self.tries.begin(self)
+
+    def is_tried(self) -> bool:
+        """Does a task still wait for the outcome of a try?"""
+        if self.trying is not None and all([future.done() for future in self.trying]):
+            self.trying = None
+        return self.trying is not None
+
+    def refuse_tries(self) -> None:
+        """The tries have failed."""
+        for future in self.trying or ():
+            if not future.done():
+                self.tally.timeouts += 1
+                future.set_exception(self._held_by_another())
+        self.trying = None
+
+
+class Locks(Protocol):
+    def view_number(self) -> int: ...
+
+    def triable(self, key: str) -> Triable | None:
+        """The lock with this key, if it is known here."""
+
+    def serves(self) -> bool:
+        """As the home of locks, does this member let others in?"""
+
+
+class Tries:
+    def __init__(self, membership: Membership, locks: Locks) -> None:
+        self.membership = membership
+        self.locks = locks
+        membership.handlers |= {Try: self._on_try, Probe: self._on_probe, Tried: self._on_tried}
+
+    def begin(self, lock: Triable, pause: float = FIRST_PAUSE) -> None:
+        """A task of this member tries a lock, which it has asked for."""
+        if not lock.is_tried():
+            return
+        self.membership.loop.call_later(pause, self._again, lock, pause)
+        lock.tried.clear()
+        with self.membership.turn:
+            link = self.membership.link_to[lock.home()]
+            if link is None:
+                self._ask_around(self.membership.me, lock)
+            else:
+                link.post(Try(lock.key, self.locks.view_number()))
+
+    def _again(self, lock: Triable, pause: float) -> None:
+        if not self.membership.closing:
+            self.begin(lock, min(2 * pause, LAST_PAUSE))
+
+    def _find(self, key: str, view: int) -> Triable | None:
+        return self.locks.triable(key) if view == self.locks.view_number() else None
+
+    # -- at the home -----------------------------------------------------------------------------------
+
+    def _on_try(self, link: Link, frame: Try) -> None:
+        lock = self._find(frame.lock, frame.view)
+        if lock is not None:
+            self._ask_around(link.peer, lock)
+
+    def _ask_around(self, asker: int, lock: Triable) -> None:
+        if not self.locks.serves():
+            return
+        for member in sorted(lock.holders(asker)):
+            link = self.membership.link_to[member]
+            if link is None:
+                self._answer(asker, lock, lock.most())
+            else:
+                link.post(Probe(lock.key, self.locks.view_number(), asker, lock.most()))
+
+    # -- at those that were let in ---------------------------------------------------------------------
+
+    def _on_probe(self, link: Link, frame: Probe) -> None:
+        lock = self._find(frame.lock, frame.view)
+        if lock is not None and 0 <= frame.asker < self.membership.n:
+            self._answer(frame.asker, lock, frame.most)
+
+    def _answer(self, asker: int, lock: Triable, most: int) -> None:
+        inside = lock.occupied()
+        if inside:
+            link = self.membership.link_to[asker]
+            if link is None:
+                self._count(lock, asker, inside, most)
+            else:
+                link.post(Tried(lock.key, self.locks.view_number(), inside, most))
+
+    # -- at the one that tries -------------------------------------------------------------------------
+
+    def _on_tried(self, link: Link, frame: Tried) -> None:
+        lock = self._find(frame.lock, frame.view)
+        if lock is not None:
+            self._count(lock, link.peer, frame.inside, frame.most)
+
+    def _count(self, lock: Triable, member: int, inside: int, most: int) -> None:
+        if lock.is_tried():
+            lock.tried[member] = inside
+            if sum(lock.tried.values()) >= most:
+                lock.refuse_tries()

@@ -1,0 +1,183 @@
+"""A semaphore of a cluster whose members change.
+
+Its seats are made when they are needed: one for each task that is inside or has asked, and at the home one that keeps
+the books. The fence of a semaphore is the number of the view. A task that is inside when the view changes gets the new
+one: it holds the semaphore in the new view as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from congenial.kernel.errors import ConfigError, CongenialError
+from congenial.kernel.message import Message
+from congenial.kernel.node import INSIDE
+from congenial.kernel.out import Out
+from congenial.kernel.problem import NO_GROUP
+from congenial.net.call import Call
+from congenial.net.codec import Vocabulary
+from congenial.net.entrance import Entrance, Tally, Want
+from congenial.net.hall import ALL_SEATS, Hall
+from congenial.net.held import Held
+from congenial.net.lease import Lease
+from congenial.net.membership import Membership
+from congenial.net.numbering import Numbering
+from congenial.net.seat import Seat
+from congenial.net.tries import Triable
+from congenial.parts.homed import Floor
+from congenial.parts.views import View
+from congenial.problems.epochs import EPOCH_BITS, InEpochs
+from congenial.problems.kmutex import KMutex
+from congenial.transform.lock_in_views import SeatedLock
+
+MOST_SEATS: Final = 100_000
+HOME_SEAT: Final = 0  # of a member, if it is the home
+NO_SEAT: Final = -2
+
+Action = Callable[[SeatedLock, Out], object]
+
+
+class ViewHall(Hall, Triable):
+    """`settle` begins the lock of a new seat in the present view."""
+
+    def __init__(
+        self,
+        membership: Membership,
+        vocabulary: Vocabulary,
+        tally: Tally,
+        key: str,
+        name: str,
+        k: int,
+        seat_class: type[SeatedLock],
+        settle: Callable[[str, SeatedLock], None],
+        lease: Lease,
+    ) -> None:
+        self.seat_class = seat_class
+        self.settle_in = settle
+        self.swept_at = 0
+        self.said_by = ""  # the member from which this one knows how many it lets in, if it has not said so itself
+        super().__init__(membership, vocabulary, tally, key, name, k)
+        self.lease = lease
+
+    def _numbering(self, key: str, n: int, k: int) -> Numbering:
+        return Numbering(n, 0, k)
+
+    def _furnish(self) -> None:
+        if self.k > MOST_SEATS:
+            raise ConfigError(f"semaphore {self.name!r} lets in {self.k} at a time, too many: at most {MOST_SEATS}")
+        self.problem = InEpochs(KMutex(self.k))
+
+    # -- seats -----------------------------------------------------------------------------------------
+
+    def seat(self, number: int) -> Seat:
+        """The seat with this number; it and those before it are made if need be."""
+        membership = self.membership
+        while len(self.seats) <= number:
+            at = len(self.seats)
+            lock = self.seat_class(membership.me, membership.n, at, self.k, (("k", str(self.k)),))
+            self.settle_in(self.key, lock)
+            seat = Seat(self, membership, lock, self.problem, "", at)
+            self.seats.append(seat)
+            self.free.insert(0, seat)
+        return self.seats[number]
+
+    def _make_room(self) -> None:
+        if not self.free and len(self.seats) < self.k:
+            self.seat(len(self.seats))
+
+    def enter_now(self, want: Want) -> Held | None:
+        self._make_room()
+        return super().enter_now(want)
+
+    def pump(self) -> None:
+        self._make_room()
+        while self.error is None:
+            asking = self.asking
+            super().pump()
+            self._make_room()
+            if self.asking == asking:
+                return
+
+    def receive(self, peer: int, src: int, dst: int, message: Message) -> None:
+        """For a seat that is there, or for the home. Others have nothing that anybody could want back."""
+        if dst == HOME_SEAT:
+            self.seat(dst)
+        if dst < len(self.seats):
+            super().receive(peer, src, dst if dst != ALL_SEATS else NO_SEAT, message)
+
+    # -- tries -----------------------------------------------------------------------------------------
+
+    def may_try(self, want: Want) -> bool:
+        return not self.queue and len(self.inside) < self.k
+
+    def home(self) -> int:
+        return self.numbering.member(self.lock_of(self.seat(HOME_SEAT)).process(0))
+
+    def holders(self, asker: int) -> set[int]:
+        return {self.numbering.member(process) for process in self.lock_of(self.seat(HOME_SEAT)).holders()}
+
+    def most(self) -> int:
+        return self.k
+
+    def occupied(self) -> int:
+        return len([seat for seat in self.seats if seat.node.phase == INSIDE])
+
+    def suspect(self, peer: int, away: bool) -> None:
+        """That is for the agreement."""
+
+    def fail(self, error: CongenialError) -> None:
+        """The home tells each member that has another number of seats in mind. The others need not know."""
+        Entrance.fail(self, error)
+
+    # -- views -----------------------------------------------------------------------------------------
+
+    def lock_of(self, seat: Seat) -> SeatedLock:
+        assert isinstance(seat.node, SeatedLock)
+        return seat.node
+
+    def move(self, view: View, home: int, since: int) -> list[tuple[str, int, int, int]]:
+        """There is a new view; what this member holds in it."""
+        held = []
+        for seat in self.seats:
+            self._call(seat, lambda lock, out: lock.move(view.number, view.processes, home, since, out))
+        for seat in self.seats:
+            group, fence = self.lock_of(seat).holding()
+            if group != NO_GROUP:
+                held.append((self.key, seat.number, self.k, fence))
+        for task in self.inside:
+            task.fence = self._fence(view.number << EPOCH_BITS)
+        self.pump()
+        return held
+
+    def take_over(self, peer: int, number: int, group: int, fence: int) -> None:
+        """At the home: a task of a member is inside."""
+        process = self.numbering.process(peer, number)
+        self._call(self.seat(0), lambda lock, out: lock.take_over(process, 0, fence))
+
+    def is_home(self) -> bool:
+        return bool(self.seats) and self.lock_of(self.seats[0]).is_home()
+
+    def serve(self) -> None:
+        """At the home: all members have told."""
+        self._call(self.seats[0], lambda lock, out: lock.serve(out))
+        self.pump()
+
+    # -- a semaphore that nobody uses ------------------------------------------------------------------
+
+    def relax(self) -> None:
+        for seat in self.seats:
+            self._call(seat, lambda lock, out: lock.relax(out))
+        self._deliver_local()
+
+    def is_at_rest(self) -> bool:
+        return all([self.lock_of(seat).is_at_rest() for seat in self.seats])
+
+    def floor(self) -> Floor:
+        return self.lock_of(self.seats[0]).floor() if self.seats else (0, 0)
+
+    def _call(self, seat: Seat, action: Action) -> None:
+        self._happen(seat, Call(action))
+
+    def status(self) -> dict[str, object]:
+        return {**super().status(), "seats": len([seat for seat in self.seats if seat.node.phase == INSIDE])}

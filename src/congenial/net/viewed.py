@@ -1,0 +1,444 @@
+"""Locks of a cluster whose members change: all of them follow one agreement (`congenial.net.agreement`).
+
+When the view changes, a lock that is in use here moves to the new view, and one that is not is forgotten: its state is
+where it is used, and at its home, which its key and the view give. This member tells every other one which of that
+one's locks it holds. A home serves when all members have told it. See `congenial.transform.views`, which does the same
+for one lock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any, Final
+
+from congenial.kernel.problem import NO_GROUP, Problem
+from congenial.net.agreement import VIEWS_KEY, Agreement
+from congenial.net.call import Call
+from congenial.net.codec import Vocabulary
+from congenial.net.door import Door
+from congenial.net.entrance import Entrance, Tally, Want
+from congenial.net.errors import ClusterDegraded, ProtocolError
+from congenial.net.hall import Hall, disagreement
+from congenial.net.held import Held
+from congenial.net.lease import Lease
+from congenial.net.link import Link
+from congenial.net.membership import Membership
+from congenial.net.names import first_holder, is_guarded, is_semaphore, shown
+from congenial.net.numbering import Numbering
+from congenial.net.table import LockTable, check_key
+from congenial.net.tries import Triable, Tries
+from congenial.net.view_hall import ViewHall
+from congenial.net.wire import Data, Echo, SeatData, Seats
+from congenial.parts.homed import Floor
+from congenial.parts.views import View
+from congenial.systems.system import System
+from congenial.transform.instances import Setting
+from congenial.transform.lock_in_views import NO_FLOOR, Inherited, InView, LockInViews
+from congenial.transform.views import InViews, Told
+
+HELD_AT_A_TIME: Final = 1000  # locks in one message
+IDLE_TIME: Final = 10.0  # seconds after which a lock that is not used is forgotten, at the latest after twice that
+SWEPT_AT_A_TIME: Final = 200  # locks that are looked at in one tick
+
+
+Holding = tuple[str, int, int, int]  # as in `Told`; of a semaphore, how many it lets in stands for the group
+
+
+class Late:
+    """A message that belongs to a view, and where it goes: to a lock, or to a seat of a semaphore that lets in k."""
+
+    __slots__ = ("dst", "k", "key", "message", "src")
+
+    def __init__(self, key: str, message: Told | InView | Inherited, k: int = 0, src: int = 0, dst: int = 0) -> None:
+        self.key = key
+        self.message = message
+        self.k = k
+        self.src = src
+        self.dst = dst
+
+
+class ViewDoor(Door, Triable):
+    """A lock of such a cluster."""
+
+    def __init__(
+        self,
+        membership: Membership,
+        vocabulary: Vocabulary,
+        tally: Tally,
+        key: str,
+        name: str,
+        lock: LockInViews,
+        problem: Problem,
+        agreement: Agreement,
+        tries: Tries,
+    ) -> None:
+        super().__init__(membership, vocabulary, tally, key, name, lock, problem, Numbering(membership.n, 0))
+        self.lock = lock
+        self.agreement = agreement
+        self.tries = tries
+        self.lease = agreement.lease
+        self.swept_at = 0  # how often it had been used when it was last looked at
+
+    def move(self, view: View, home: int, since: int) -> list[Holding]:
+        """There is a new view; what this member holds in it."""
+        self._happen(self.seat, Call(lambda lock, out: lock.move(view.number, view.processes, home, since, out)))
+        group, fence = self.lock.holding()
+        self.pump()
+        return [] if group == NO_GROUP else [(self.key, 0, group, fence)]
+
+    def take_over(self, peer: int, number: int, group: int, fence: int) -> None:
+        """At the home: a member is inside."""
+        self._happen(self.seat, Call(lambda lock, out: lock.take_over(peer, group, fence)))
+
+    def is_home(self) -> bool:
+        return self.lock.is_home()
+
+    def serve(self) -> None:
+        """At the home: all members have told."""
+        self._happen(self.seat, Call(lambda lock, out: lock.serve(out)))
+        self.pump()
+
+    def relax(self) -> None:
+        """Give back what is kept for the next task."""
+        self._happen(self.seat, Call(lambda lock, out: lock.relax(out)))
+
+    def is_at_rest(self) -> bool:
+        return self.lock.is_at_rest()
+
+    def floor(self) -> Floor:
+        return self.lock.floor()
+
+    def release(self, held: Held) -> None:
+        super().release(held)
+        if self.lock.fences_low():
+            self.agreement.renew()
+
+    def _joins(self, want: Want) -> bool:
+        return want.shared and want.group == self.group and not self.lock.is_closed()
+
+    # -- tries -----------------------------------------------------------------------------------------
+
+    def may_try(self, want: Want) -> bool:
+        return not self.queue and (not self.inside or self._joins(want))
+
+    def home(self) -> int:
+        return self.lock.process(0)
+
+    def holders(self, asker: int) -> set[int]:
+        return set(self.lock.holders()) - {asker}
+
+    def most(self) -> int:
+        return 1
+
+    def occupied(self) -> int:
+        return 1 if self.inside or self.queue.first() is not None else 0
+
+    def suspect(self, peer: int, away: bool) -> None:
+        """That is for the agreement."""
+
+    def nudge_due(self, now: float) -> bool:
+        """The home tells those that are inside when others wait."""
+        return False
+
+
+class ViewedLocks(LockTable):
+    def __init__(self, membership: Membership, vocabulary: Vocabulary, system: System) -> None:
+        super().__init__(membership, vocabulary, system)
+        semaphores = membership.config.semaphore_system(1).algorithm
+        assert issubclass(system.algorithm, InViews)
+        assert issubclass(semaphores, InViews)
+        self.lock_class = system.algorithm.lock_class
+        self.seat_class = semaphores.seat_class
+        options = sorted(system.arguments.items())
+        self.settings = tuple([(name, value.text) for name, value in options if isinstance(value, Setting)])
+        voters: Any = system.arguments["voters"]
+        self.agreement = Agreement(membership, vocabulary, voters, self)
+        self.tries = Tries(membership, self)
+        membership.electorate = self.agreement.voters
+        membership.resumes = True
+        self.told: set[int] = set()  # the members that have told all that they hold
+        self.rest = 0.0  # for how long leases of other processes last
+        self.served = asyncio.Event()  # all have told, and no such lease lasts
+        self.later: list[tuple[int, Late]] = []  # what has come for later views: peer and frame
+        self.floor: Floor = NO_FLOOR  # above which the locks of this home that were forgotten go on
+        self.to_sweep: list[ViewDoor | ViewHall] = []
+        self.swept_at = membership.now()
+
+    @property
+    def lease(self) -> Lease:
+        return self.agreement.lease
+
+    def agreements(self) -> int:
+        return self.agreement.view.number
+
+    def about(self) -> dict[str, Any]:
+        names, view = self.membership.members, self.agreement.view
+        return {
+            "view": view.number,
+            "members": [names[process] for process in view.processes],
+            "voters": [names[process] for process in self.agreement.voters()],
+            "settled": self.is_settled(),
+        }
+
+    async def settled(self, deadline: float | None) -> bool:
+        """When all other members have told this one what they hold, it is a member like them."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(deadline):
+                await self.served.wait()
+        return self.served.is_set()
+
+    def _followers(self) -> list[ViewDoor | ViewHall]:
+        return [entrance for entrance in self.entrances() if isinstance(entrance, (ViewDoor, ViewHall))]
+
+    # -- tries -----------------------------------------------------------------------------------------
+
+    def view_number(self) -> int:
+        return self.agreement.view.number
+
+    def triable(self, key: str) -> Triable | None:
+        found = self.doors.get(key) or self.halls.get(key)
+        return found if isinstance(found, Triable) else None
+
+    def serves(self) -> bool:
+        return self.served.is_set()
+
+    def is_settled(self) -> bool:
+        return self.served.is_set()
+
+    # -- made on first use -----------------------------------------------------------------------------
+
+    def _make_door(self, key: str, name: str) -> Door:
+        membership, vocabulary, problem = self.membership, self.vocabulary, self.system.problem
+        lock = self.lock_class(membership.me, membership.n, self.settings)
+        door = ViewDoor(membership, vocabulary, self.tally, key, name, lock, problem, self.agreement, self.tries)
+        self.doors[key] = door
+        self._bring_up(door)
+        return door
+
+    def _make_hall(self, key: str, name: str, k: int) -> Hall:
+        membership, vocabulary = self.membership, self.vocabulary
+        lease = self.agreement.lease
+        hall = ViewHall(membership, vocabulary, self.tally, key, name, k, self.seat_class, self._settle, lease)
+        hall.tries = self.tries
+        self.halls[key] = hall
+        self._bring_up(hall)
+        return hall
+
+    def hall(self, key: str, name: str, k: int) -> Hall:
+        hall = self.halls.get(key)
+        if hall is None:
+            return self._make_hall(key, name, k)
+        if isinstance(hall, ViewHall) and hall.k != k and hall.said_by:
+            raise disagreement(name, k, hall.said_by, hall.k)
+        return super().hall(key, name, k)
+
+    def _hall_of(self, peer: int, key: str, k: int) -> ViewHall:
+        """The semaphore of which a peer says that it lets in k. The first one counts."""
+        hall = self.halls.get(key)
+        if hall is None:
+            hall = self._make_hall(key, shown(key[1:]), k)
+            assert isinstance(hall, ViewHall)
+            hall.said_by = self.membership.members[peer]
+        assert isinstance(hall, ViewHall)
+        return hall
+
+    def known(self) -> set[tuple[str, int]]:
+        """Nobody needs to be reminded of locks that follow views."""
+        return {(key, 0) for key, door in self.doors.items() if not isinstance(door, ViewDoor)}
+
+    def again(self, entrance: Entrance) -> Entrance:
+        if isinstance(entrance, Hall):
+            return self.hall(entrance.key, entrance.name, entrance.k)
+        return super().again(entrance)
+
+    def _bring_up(self, entrance: Entrance) -> None:
+        if not isinstance(entrance, (ViewDoor, ViewHall)):
+            super()._bring_up(entrance)
+        elif self.membership.opened.is_set():
+            with self.membership.turn:
+                if isinstance(entrance, ViewDoor):
+                    self._settle(entrance.key, entrance.lock)
+                entrance.pump()
+
+    def _settle(self, key: str, lock: LockInViews) -> None:
+        """Begin in the present view."""
+        if self.membership.opened.is_set() and lock.view < 0:
+            view = self.agreement.view
+            lock.begin(view.number, view.processes, self._home(key, view), self.agreement.since >= 0, self.floor)
+            lock.serving = self.served.is_set() and lock.is_home()
+
+    def _home(self, key: str, view: View) -> int:
+        """The home's place among the members."""
+        return first_holder(key, len(view.members))
+
+    # -- views -----------------------------------------------------------------------------------------
+
+    def on_open(self) -> None:
+        with self.membership.turn:
+            self.agreement.begin()
+            super().on_open()
+
+    def on_connected(self, link: Link) -> None:
+        self.reminders.ask(link)
+
+    def on_missed(self, link: Link) -> None:
+        """This process goes on as another one, which has done nothing yet."""
+        error = ClusterDegraded(f"messages from {link.name!r} were lost: restart {self.membership.name!r}")
+        for entrance in self.entrances():
+            if not isinstance(entrance, (ViewDoor, ViewHall)):
+                entrance.fail(error)
+        self.agreement.begin_anew()
+
+    def on_view(self, view: View, since: int, rest: float) -> None:
+        self.told = set()
+        self.rest = 0.0
+        self.served.clear()
+        self.floor = NO_FLOOR
+        held: dict[int, list[Holding]] = {process: [] for process in view.processes}
+        for entrance in self._followers():
+            if entrance.idle:
+                self._drop(entrance)
+            else:
+                home = self._home(entrance.key, view)
+                held[view.processes[home]] += entrance.move(view, home, since)
+        if since >= 0:
+            for process in view.processes:
+                self._tell(process, view.number, held[process], rest)
+            self.membership.answer_again(view.processes)
+        later, self.later = self.later, []
+        for peer, late in later:
+            self._on_late(peer, late)
+
+    def _tell(self, process: int, number: int, held: list[Holding], rest: float) -> None:
+        for start in range(0, len(held) + 1, HELD_AT_A_TIME):
+            last = start + HELD_AT_A_TIME > len(held)
+            told = Told(number, tuple(held[start : start + HELD_AT_A_TIME]), last, rest)
+            link = self.membership.link_to[process]
+            if link is None:
+                self._on_told(process, told)
+            else:
+                link.send(VIEWS_KEY, self.vocabulary.encode(told))
+
+    def _on_told(self, peer: int, told: Told) -> None:
+        for key, number, group, fence in told.held:
+            check_key(key)
+            found = self._hall_of(peer, key, group) if is_semaphore(key) else self.door(key, shown(key))
+            assert isinstance(found, (ViewDoor, ViewHall))
+            found.take_over(peer, number, group, fence)
+        self.rest = max(self.rest, min(told.rest, self.agreement.grants.length))
+        if told.last:
+            self.told.add(peer)
+            if len(self.told) == len(self.agreement.view.members):
+                self._on_all_told()
+
+    def _on_all_told(self) -> None:
+        """Serve, once no lease of another process lasts."""
+        view = self.agreement.view
+        self.agreement.grants.on_all_told(view, self.rest)
+        if self.rest > 0.0:
+            seconds = self.rest * (1 + 2 * self.membership.timing.drift)
+            self.membership.loop.call_later(seconds, self._serve, view)
+        else:
+            self._serve(view)
+
+    def _serve(self, view: View) -> None:
+        if self.agreement.view is view and not self.membership.closing:
+            with self.membership.turn:
+                self.served.set()
+                for entrance in self._followers():
+                    if entrance.is_home():
+                        entrance.serve()
+
+    # -- what peers send -------------------------------------------------------------------------------
+
+    def on_data(self, link: Link, data: Data[Any]) -> None:
+        if is_guarded(data.lock):
+            super().on_data(link, data)
+            return
+        self.membership.require_open()
+        message = self.vocabulary.message(data.body)
+        if data.lock != VIEWS_KEY:
+            check_key(data.lock)
+        if not isinstance(message, (Told, InView, Inherited)):
+            self.agreement.receive(link.peer, message)
+        else:
+            self._on_late(link.peer, Late(data.lock, message))
+
+    def on_seat_data(self, link: Link, data: SeatData[Any]) -> None:
+        self.membership.require_open()
+        message = self.vocabulary.message(data.body)
+        check_key(data.lock)
+        if not isinstance(message, (InView, Inherited)):
+            raise ProtocolError(f"sent {type(message).__name__} to a semaphore")
+        self._on_late(link.peer, Late(data.lock, message, data.k, data.src, data.dst))
+
+    def _on_late(self, peer: int, late: Late) -> None:
+        """A message that belongs to a view. If that has not begun here, the message waits."""
+        message = late.message
+        if message.view > self.agreement.view.number:
+            self.later.append((peer, late))
+        elif self.agreement.is_current(peer, message.view) and self.agreement.since >= 0:
+            if isinstance(message, Told):
+                self._on_told(peer, message)
+            elif late.k:
+                hall = self._hall_of(peer, late.key, late.k)
+                link = self.membership.link_to[peer]
+                if hall.k == late.k:
+                    hall.receive(peer, late.src, late.dst, message)
+                elif link is not None:
+                    link.post(Seats(late.key, hall.k))
+            else:
+                door = self.door(late.key, shown(late.key))
+                door.receive(peer, message)
+
+    # -- leases ----------------------------------------------------------------------------------------
+
+    def grant(self, link: Link) -> int:
+        return self.agreement.grant(link.peer)
+
+    def on_echo(self, link: Link, echo: Echo) -> None:
+        if self.agreement.on_echo(link.peer, echo) and self.membership.serving:
+            self.on_serving()
+
+    def on_gone(self, peer: int) -> None:
+        self.agreement.grants.is_gone(peer)
+
+    def on_suspicion(self, peer: int, away: bool) -> None:
+        self.agreement.suspect(peer, away)
+        super().on_suspicion(peer, away)
+
+    # -- locks that nobody uses ------------------------------------------------------------------------
+
+    def on_tick(self, now: float) -> None:
+        self.complaint.look(self._waiting_since, now)
+        self._fail_hopeless(now)
+        if self.agreement.lease.look():
+            self.on_lapse(self.agreement.lease)
+        if not self.to_sweep and now - self.swept_at > IDLE_TIME:
+            self.swept_at = now
+            self.to_sweep = self._followers()
+        for entrance in self.to_sweep[-SWEPT_AT_A_TIME:]:
+            self._sweep(entrance)
+        del self.to_sweep[-SWEPT_AT_A_TIME:]
+
+    def _sweep(self, entrance: ViewDoor | ViewHall) -> None:
+        """Forget a lock that was not used since it was last looked at."""
+        if entrance.forgotten or not entrance.idle:
+            return
+        used = entrance.sessions + entrance.entries
+        if used > entrance.swept_at:
+            entrance.swept_at = used
+            return
+        entrance.relax()
+        if entrance.is_at_rest():
+            fence, serial = entrance.floor()
+            self.floor = (max(self.floor[0], fence), max(self.floor[1], serial))
+            self._drop(entrance)
+
+    def _drop(self, entrance: ViewDoor | ViewHall) -> None:
+        entrance.forgotten = True
+        if isinstance(entrance, ViewHall):
+            del self.halls[entrance.key]
+        else:
+            del self.doors[entrance.key]

@@ -1,0 +1,108 @@
+"""Tries: a lock that nobody holds is acquired, and one that somebody holds is not waited for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from itertools import permutations
+from typing import Any
+
+import pytest
+from netlab import QUICK, clusters, crash
+
+from congenial.net.held import Held
+from congenial.net.locks import Cluster, Lock
+
+FORMS: dict[str, Callable[[Cluster, str], Lock]] = {
+    "mutex": lambda member, name: member.mutex(name, timeout=0),
+    "shared": lambda member, name: member.shared(name, timeout=0),
+    "group": lambda member, name: member.group(name, "g", timeout=0),
+    "semaphore": lambda member, name: member.semaphore(name, 2, timeout=0),
+}
+
+
+def run(story: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(story, 120))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_whoever_tries_a_free_lock_gets_it(form: str) -> None:
+    """Whichever member is its home, and whichever member keeps what it used before."""
+
+    async def story() -> None:
+        async with clusters(3) as members:
+            for at in range(4):
+                for one, other in permutations(members, 2):
+                    for member in (one, one, one, other):
+                        held = await FORMS[form](member, f"lock {at}").try_acquire()
+                        assert held is not None
+                        held.release()
+
+    run(story())
+
+
+@pytest.mark.parametrize("holds", ["mutex", "shared", "group"])
+@pytest.mark.parametrize("tries", ["mutex", "shared", "group"])
+def test_whoever_tries_a_lock_that_is_held_does_not_wait(holds: str, tries: str) -> None:
+    async def story() -> None:
+        async with clusters(3, timing=QUICK) as members:
+            for at, (one, other) in enumerate(permutations(members, 2)):
+                held = await FORMS[holds](one, f"lock {at}").acquire()
+                tried = await FORMS[tries](other, f"lock {at}").try_acquire()
+                assert (tried is not None) == (holds == tries != "mutex")
+                if tried is not None:
+                    tried.release()
+                held.release()
+                async with other.mutex(f"lock {at}", timeout=10):
+                    pass
+
+    run(story())
+
+
+def test_of_many_that_try_at_once_one_gets_it() -> None:
+    async def story() -> None:
+        async with clusters(4) as members:
+            for at in range(20):
+                tried = await asyncio.gather(*[member.try_mutex(f"lock {at % 3}") for member in members * 3])
+                got = [held for held in tried if held is not None]
+                assert len(got) == 1
+                got[0].release()
+                await asyncio.sleep(0.01)  # the requests of the others are granted, and given up
+
+    run(story())
+
+
+def test_a_semaphore_is_refused_when_all_places_are_taken() -> None:
+    async def story() -> None:
+        async with clusters(3) as members:
+            held: list[Held] = []
+            for at in range(5):
+                got = await members[at % 3].semaphore("gpus", 5, timeout=0).acquire()
+                held.append(got)
+            for member in members:
+                assert await member.semaphore("gpus", 5, timeout=0).try_acquire() is None
+            held.pop().release()
+            await asyncio.sleep(0.05)
+            got = await members[0].semaphore("gpus", 5, timeout=10).acquire()
+            for one in (*held, got):
+                one.release()
+
+    run(story())
+
+
+def test_a_try_survives_the_crash_of_the_home() -> None:
+    async def story() -> None:
+        async with clusters(3, timing=QUICK) as members:
+            for at in range(6):
+                async with members[0].mutex(f"lock {at}"), members[1].mutex(f"other {at}"):
+                    pass
+            await crash(members[2])
+            tries = [members[0].mutex(f"fresh {at}", timeout=0).try_acquire() for at in range(6)]
+            got = await asyncio.gather(*tries, return_exceptions=True)
+            for held in got:
+                if isinstance(held, Held):
+                    held.release()
+            async with members[0].mutex("fresh 0", timeout=20):
+                pass
+
+    run(story())

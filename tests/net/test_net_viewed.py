@@ -1,0 +1,97 @@
+"""Locks that follow views: what they forget, and what they go on with."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+from netlab import QUICK, clusters
+
+from congenial.net.errors import LockTimeout
+from congenial.net.locks import Cluster
+from congenial.net.names import first_holder, lock_key
+from congenial.net.viewed import ViewedLocks
+
+
+def run(story: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(story, 120))
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(30):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+def table(member: Cluster) -> ViewedLocks:
+    locks = member._host.locks
+    assert isinstance(locks, ViewedLocks)
+    return locks
+
+
+async def forgotten(members: list[Cluster]) -> None:
+    """Wait until no member knows any lock."""
+    await until(lambda: not any([table(member).doors or table(member).halls for member in members]))
+
+
+def test_locks_that_nobody_uses_are_forgotten_and_their_fences_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("congenial.net.viewed.IDLE_TIME", 0.1)
+
+    async def story() -> None:
+        async with clusters(3, timing=QUICK) as members:
+            fences: dict[str, int] = {}
+            for round in range(3):
+                for at in range(20):
+                    for member in members:
+                        async with member.mutex(f"lock {at}") as held:
+                            assert held.fence > fences.get(held.name, 0)
+                            fences[held.name] = held.fence
+                        async with member.semaphore(f"lock {at}", 2 + round), member.group(f"lock {at}", "g"):
+                            pass
+                await forgotten(members)
+
+    run(story())
+
+
+def test_what_one_member_has_forgotten_says_nothing_about_the_locks_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once a member took the sessions of other locks, whose home it was, for those of the lock that it asked for. It
+    entered although another member was inside."""
+    monkeypatch.setattr("congenial.net.viewed.IDLE_TIME", 0.1)
+
+    async def story() -> None:
+        async with clusters(3, timing=QUICK) as members:
+            a, b, c = members
+            busy = next(name for name in map(str, range(100)) if first_holder(lock_key(name), 3) == 2)  # at home at c
+            for member in (a, b) * 20:
+                async with member.mutex(busy):
+                    pass
+            await forgotten(members)
+            for name in ("jukebox", "gramophone", "radio", "organ"):
+                held = await a.group(name, "disc").acquire()
+                async with b.group(name, "disc"):
+                    pass
+                for member in (c, b):
+                    with pytest.raises(LockTimeout):
+                        await member.exclusive(name, timeout=0.1).acquire()
+                held.release()
+
+    run(story())
+
+
+def test_a_lock_object_outlives_what_it_stands_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("congenial.net.viewed.IDLE_TIME", 0.1)
+
+    async def story() -> None:
+        async with clusters(2, timing=QUICK) as members:
+            locks = [member.mutex("x") for member in members] + [member.semaphore("x", 1) for member in members]
+            for _ in range(2):
+                for one, other in ((locks[0], locks[1]), (locks[2], locks[3])):
+                    async with one:
+                        assert await other.acquire(timeout=0.05) is None
+                    async with other:
+                        pass
+                await forgotten(members)
+
+    run(story())
