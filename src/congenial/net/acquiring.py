@@ -10,38 +10,31 @@ from __future__ import annotations
 import asyncio
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Awaitable, Collection, Coroutine
 from types import TracebackType
-from typing import Generic, TypeVar, overload
+from typing import Any, Final, Generic, TypeVar, overload
 
 from congenial.net.checked import checked_timeout, wrong
 from congenial.net.errors import LockTimeout, NotHeld, WouldDeadlock
 from congenial.net.held import Losable, WithBody, current_task, innermost
 
 EXCLUSIVE, SHARED, GROUP, SEMAPHORE = ("exclusive", "shared", "group", "semaphore")
-AS_THE_LOCK_SAYS = -1.0
+AS_THE_LOCK_SAYS: Final = -1.0
+THIS_TASK: Final = object()  # the one that awaits, which may not be the one that calls
 
 H = TypeVar("H", bound=Losable)
 
 
-class Terms:
-    """How long one call waits, and whether it says by an error, or by None, that this was not enough."""
-
-    __slots__ = ("limit", "strict")
-
-    def __init__(self, blocking: bool, timeout: float | None, own: float | None) -> None:
-        own_limit = type(timeout) in (int, float) and timeout == AS_THE_LOCK_SAYS
-        self.strict = bool(blocking) and own_limit
-        if not isinstance(blocking, int):
-            raise wrong("blocking", blocking, "true or false")
-        if not blocking:
-            if timeout is not None and not own_limit:
-                raise wrong("timeout", timeout, "left out if blocking is false")
-            self.limit: float | None = 0.0
-        elif own_limit:
-            self.limit = own
-        else:
-            self.limit = checked_timeout(timeout)
+def limit_of(blocking: bool, timeout: float | None, own: float | None) -> tuple[float | None, bool]:
+    """How long a call waits, and whether it says by an error, or by None, that this was not enough."""
+    own_limit = type(timeout) in (int, float) and timeout == AS_THE_LOCK_SAYS
+    if not isinstance(blocking, int):
+        raise wrong("blocking", blocking, "true or false")
+    if not blocking:
+        if timeout is not None and not own_limit:
+            raise wrong("timeout", timeout, "left out if blocking is false")
+        return 0.0, False
+    return (own, True) if own_limit else (checked_timeout(timeout), False)
 
 
 class Acquirable(ABC, Generic[H]):
@@ -64,18 +57,22 @@ class Acquirable(ABC, Generic[H]):
     # -- acquiring -------------------------------------------------------------------------------------
 
     @overload
-    async def acquire(self) -> H: ...
+    def acquire(self) -> Coroutine[Any, Any, H]: ...
 
     @overload
-    async def acquire(self, blocking: bool = True, timeout: float | None = AS_THE_LOCK_SAYS) -> H | None: ...
+    def acquire(
+        self, blocking: bool = True, timeout: float | None = AS_THE_LOCK_SAYS
+    ) -> Coroutine[Any, Any, H | None]: ...
 
-    async def acquire(self, blocking: bool = True, timeout: float | None = AS_THE_LOCK_SAYS) -> H | None:
-        """Acquire the lock, and return what is held.
+    def acquire(self, blocking: bool = True, timeout: float | None = AS_THE_LOCK_SAYS) -> Coroutine[Any, Any, H | None]:
+        """Acquire the lock, and return what is held; to be awaited.
 
         Without arguments it waits as long as the lock's own timeout, and then raises `LockTimeout`. With `timeout`, in
         seconds or None for ever, or with `blocking=False`, it returns None if the lock could not be acquired.
         """
-        return await self._acquire(current_task(), Terms(blocking, timeout, self._timeout))
+        if blocking is True and timeout is AS_THE_LOCK_SAYS:  # quick: most calls
+            return self._acquire(THIS_TASK, self._timeout, True)
+        return self._acquire(THIS_TASK, *limit_of(blocking, timeout, self._timeout))
 
     async def try_acquire(self) -> H | None:
         """Acquire the lock; None if that takes longer than its timeout."""
@@ -84,25 +81,27 @@ class Acquirable(ABC, Generic[H]):
         except LockTimeout:
             return None
 
-    async def _acquire(self, owner: object, terms: Terms) -> H | None:
+    async def _acquire(self, owner: object, limit: float | None, strict: bool) -> H | None:
+        if owner is THIS_TASK:
+            owner = current_task()
         inside = self._inside()
-        if inside and (self.reentrant or (terms.limit is None and not self._joins_now())):
+        if inside and (self.reentrant or (limit is None and not self._joins_now())):
             own = [held for held in inside if held.owner == owner]
             if self.reentrant and own and self._is_covered_by(own[0]):
                 own[0]._again += 1
                 self._kept.append(own[0])
                 return own[0]
-            if terms.limit is None and len(own) >= (self.k if self.mode == SEMAPHORE else 1):
+            if limit is None and len(own) >= (self.k if self.mode == SEMAPHORE else 1):
                 raise WouldDeadlock(
                     f"{_shown(owner)} holds {self.name!r} and would wait for itself: release it first, give a timeout"
                     + ("" if self.mode == SEMAPHORE else ", or make the lock with reentrant=True")
                 )
         if self._kept:
-            self._kept = [held for held in self._kept if held.held or (held.lost and held.owner != owner)]
+            self._kept = [held for held in self._kept if held._inside or (held._why and held.owner != owner)]
         try:
-            held = await self._enter(terms.limit, owner)
+            held = await self._enter(limit, owner)
         except LockTimeout:
-            if terms.strict:
+            if strict:
                 raise
             return None
         held.mode = self.mode
@@ -196,7 +195,7 @@ class Acquirable(ABC, Generic[H]):
         """Whether entering takes no waiting although others of this process are inside."""
 
     @abstractmethod
-    async def _enter(self, limit: float | None, owner: object) -> H: ...
+    def _enter(self, limit: float | None, owner: object) -> Awaitable[H]: ...
 
     @abstractmethod
     def _place(self) -> str:

@@ -8,7 +8,7 @@ from copy import deepcopy
 from types import TracebackType
 from typing import Any, cast, overload
 
-from congenial.net.acquiring import AS_THE_LOCK_SAYS, Acquirable, Terms
+from congenial.net.acquiring import AS_THE_LOCK_SAYS, Acquirable, limit_of
 from congenial.net.errors import LockTimeout
 from congenial.net.guarded import Guarded, Section
 from congenial.net.held import Held, Losable
@@ -170,7 +170,7 @@ class BlockingLock:
 
     async def _acquire(self, owner: int, blocking: bool, timeout: float | None) -> Losable | None:
         lock = self._lock()
-        held: Losable | None = await lock._acquire(owner, Terms(blocking, timeout, lock._timeout))
+        held: Losable | None = await lock._acquire(owner, *limit_of(blocking, timeout, lock._timeout))
         return held
 
     def try_acquire(self) -> BlockingHeld | None:

@@ -270,7 +270,8 @@ class WithBody(Generic[H]):
 
     def __init__(self, held: H) -> None:
         self.held = held
-        self.task = asyncio.current_task()
+        owner = held.owner
+        self.task = owner if isinstance(owner, asyncio.Task) else asyncio.current_task()
         self._before = self.task.cancelling() if self.task is not None else 0
         self._interrupted = False
         self._over = False
@@ -295,6 +296,8 @@ class WithBody(Generic[H]):
 
 def innermost(bodies: list[WithBody[H]]) -> WithBody[H]:
     """Take the latest body of the current task from a list."""
+    if len(bodies) == 1:
+        return bodies.pop()  # quick: that is what most lists have
     task = current_task()
     place = max([at for at, body in enumerate(bodies) if body.task is task], default=len(bodies) - 1)
     return bodies.pop(place)

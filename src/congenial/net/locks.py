@@ -89,7 +89,9 @@ class LockForms(ABC, Generic[L, T]):
 
     def _form(self, mode: str, name: str | bytes, group: str, k: int, timeout: float | None, reentrant: bool) -> L:
         name, timeout = checked_name("name", name), checked_timeout(timeout)
-        return self._lock(mode, name, group, k, timeout, checked("reentrant", reentrant, Flag))
+        if type(reentrant) is not bool:
+            reentrant = checked("reentrant", reentrant, Flag)
+        return self._lock(mode, name, group, k, timeout, reentrant)
 
     @abstractmethod
     def _lock(self, mode: str, name: str, group: str, k: int, timeout: float | None, reentrant: bool = False) -> L: ...
@@ -143,8 +145,8 @@ class Lock(Acquirable[Held]):
     def _joins_now(self) -> bool:
         return self._want.shared and self._door().could_enter_now(self._want)
 
-    async def _enter(self, limit: float | None, owner: object) -> Held:
-        return await self._door().acquire(self._want, limit)
+    def _enter(self, limit: float | None, owner: object) -> Awaitable[Held]:
+        return self._door().acquire(self._want, limit)
 
     def _place(self) -> str:
         return repr(self._entrance.membership.name)

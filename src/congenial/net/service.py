@@ -14,7 +14,6 @@ import msgspec
 
 from congenial.kernel.errors import ConfigError, CongenialError
 from congenial.net import forks
-from congenial.net.acquiring import Terms
 from congenial.net.addresses import address, checked_place
 from congenial.net.asks import LONGEST_LINE, REFUSED, Answer, Ask
 from congenial.net.held import Held
@@ -206,7 +205,7 @@ class Session:
         try:
             name, group = ask.names()
             lock = self.cluster._lock(ask.mode, name, group, ask.k, None)
-            held = await lock._acquire((self, ask.owner) if ask.owner else object(), Terms(True, -1.0, ask.timeout))
+            held = await lock._acquire((self, ask.owner) if ask.owner else object(), ask.timeout, True)
             assert held is not None
         except CongenialError as error:
             self._answer(Answer(ask.id, error=type(error).__name__, text=str(error)))

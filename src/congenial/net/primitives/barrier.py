@@ -132,12 +132,15 @@ class ClusterBarrier(Shared[BarrierState]):
     async def _watch(self, ticket: Ticket) -> BarrierState:
         if ticket.failure is not None:
             raise ticket.failure
+        missed: set[str] = set()
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(2 * LOOK_AGAIN):
                     return await self._until(ticket.is_over)
-            if not all([self._desk._board.is_there(whom) for whom in self._local().waiting]):
+            missing = {whom for whom in self._local().waiting if not self._desk._board.is_there(whom)}
+            if missing & missed:  # twice in a row: it was not only silent for a moment
                 await self._change(lambda state: _break(state, ticket))
+            missed = missing
 
     # -- for all ---------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from congenial.kernel.errors import ConfigError
-from congenial.net.acquiring import AS_THE_LOCK_SAYS, EXCLUSIVE, Acquirable, Terms
+from congenial.net.acquiring import AS_THE_LOCK_SAYS, EXCLUSIVE, Acquirable
 from congenial.net.checked import Count, checked, checked_timeout, wrong
 from congenial.net.errors import NotHeld
 from congenial.net.held import Losable, current_task
@@ -121,7 +121,7 @@ class ClusterCondition(Shared[ConditionState]):
 
     async def _return(self, held: Losable, owner: object, count: int) -> None:
         """Acquire the lock again, whatever happens: the block around holds it."""
-        acquiring = asyncio.ensure_future(self._lock._acquire(owner, Terms(True, None, None)))
+        acquiring = asyncio.ensure_future(self._lock._acquire(owner, None, True))
         cancelled: asyncio.CancelledError | None = None
         while not acquiring.done():
             try:

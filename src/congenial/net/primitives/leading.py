@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from congenial.net.acquiring import Terms
 from congenial.net.held import Losable, WithBody, current_task
 from congenial.net.primitives.shared import Shared
 
@@ -42,7 +41,7 @@ class Lead(Shared[LeadState]):
         return held
 
     async def _enter(self, owner: object) -> Losable:
-        held: Losable | None = await self._lock._acquire(owner, Terms(True, None, None))
+        held: Losable | None = await self._lock._acquire(owner, None, True)
         assert held is not None
         me = self._desk._board.me
         try:

@@ -6,7 +6,6 @@ from types import TracebackType
 
 import msgspec
 
-from congenial.net.acquiring import Terms
 from congenial.net.held import Losable, WithBody, current_task
 from congenial.net.primitives.shared import Shared
 
@@ -46,7 +45,7 @@ class Once(Shared[OnceState]):
         return False
 
     async def _enter(self, owner: object) -> bool:
-        held = await self._lock._acquire(owner, Terms(True, None, None))
+        held = await self._lock._acquire(owner, None, True)
         assert held is not None
         try:
             done = await self._change_holding(held.fence, lambda state: state.done)
