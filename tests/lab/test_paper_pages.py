@@ -23,7 +23,7 @@ from congenial.lab.sweep import Point
 from congenial.lab.written import parts_of
 
 DOCS = Path(__file__).parents[2] / "docs"
-OLDER = ("token-gme", "survey")  # than the code; they take more than an hour
+OLDER = ("token-gme", "survey", "frontier")  # than the code; docs/reproductions/README.md says why
 CELL = re.compile(r"(?<!\\)\|")  # a bar that ends a cell
 
 
