@@ -15,6 +15,7 @@ from congenial.kernel.shell import ProcessEvent, Received, Suspected, TimedOut, 
 from congenial.net.call import Call
 from congenial.net.codec import Vocabulary
 from congenial.net.errors import ProtocolError
+from congenial.net.link import MOST_PATIENT, Link
 from congenial.net.membership import Membership
 from congenial.net.seat import Seat
 from congenial.net.view_lease import Grants, ViewLease
@@ -43,9 +44,9 @@ class Agreement:
         self.seat = Seat(self, membership, self.node, MUTEX, "views")
         self.told = self.view  # the last view that the layer above knows of
         timing = membership.timing
-        length = timing.suspect_after
-        self.lease = ViewLease(membership.me, length, timing.drift, 2 * timing.heartbeat)
-        self.grants = Grants(length)
+        longest = MOST_PATIENT * timing.suspect_after
+        self.lease = ViewLease(membership.me, longest, timing.drift, 2 * timing.heartbeat, timing.suspect_after)
+        self.grants = Grants(longest)
 
     @property
     def view(self) -> View:
@@ -120,12 +121,12 @@ class Agreement:
 
     # -- leases ----------------------------------------------------------------------------------------
 
-    def grant(self, peer: int) -> int:
+    def grant(self, link: Link) -> int:
         """A peer gives a sign of life. The view in which it gets a lease; -1 if in none."""
-        views = self.node.views
-        if views.votes() and not views.has_voted() and peer in self.view.processes and self.grants.grant(peer):
-            return self.view.number
-        return -1
+        views, peer = self.node.views, link.peer
+        if not views.votes() or views.has_voted() or peer not in self.view.processes:
+            return -1
+        return self.view.number if self.grants.grant(peer, link.patience_left) else -1
 
     def on_echo(self, peer: int, echo: Echo) -> bool:
         """A peer has answered a sign of life. Whether the lease goes on that was over."""

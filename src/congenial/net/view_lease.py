@@ -1,8 +1,9 @@
 """Leases in a cluster whose members change: until when no view without this process can be served.
 
 A member's lease comes from voters. A voter answers each beat of a member with a grant: for so many seconds, counted
-from when the beat was sent, no view without that member is served. The lease lasts as long as grants of a majority of
-the voters do.
+from when the beat was sent, no view without that member is served. That is as long as the voter waits for the next sign
+of life (`Link.patience_left`), so a member that has crashed is hardly waited for twice. The lease lasts as long as
+grants of a majority of the voters do.
 
 That holds because a home serves only when all members of its view have told it what they hold, and each of them tells
 as well for how long its grants to processes that are members no more still last. A majority of the voters of the last
@@ -30,14 +31,20 @@ from congenial.parts.views import View
 
 
 class ViewLease(Lease):
-    """What this process was granted. Before it knows of a view it has none."""
+    """What this process was granted, `longest` seconds at a time at most. Before it knows of a view it has no lease."""
 
     def __init__(
-        self, me: int, length: float, drift: float, stopped: float, clock: Callable[[], float] = clock
+        self,
+        me: int,
+        longest: float,
+        drift: float,
+        stopped: float,
+        grace: float,
+        clock: Callable[[], float] = clock,
     ) -> None:
-        super().__init__(2, stopped, length, drift, clock)
+        super().__init__(2, stopped, grace, drift, clock)
         self.me = me
-        self.length = length
+        self.longest = longest
         self.view = -1
         self.voters: tuple[int, ...] = ()
         self.by_view: dict[int, tuple[int, float]] = {}  # the last grant of each voter: view, and until when
@@ -53,12 +60,12 @@ class ViewLease(Lease):
         elif others == 0:
             self.until = math.inf
         else:
-            self.until = min(self.until, self.clock() + self.length)  # it may have been alone
+            self.until = min(self.until, self.clock() + self.longest)  # it may have been alone
             self._count()
 
     def grant_in(self, view: int, peer: int, sent: float, allowed: float) -> bool:
         """A voter has granted a lease, in this view. Whether the lease goes on that was over."""
-        until = sent + min(allowed, self.length) * (1 - self.drift)
+        until = sent + min(allowed, self.longest) * (1 - self.drift)
         if (view, until) > self.by_view.get(peer, (-1, 0.0)):
             self.by_view[peer] = (view, until)
             self._count()
@@ -77,22 +84,22 @@ class ViewLease(Lease):
 class Grants:
     """What this process has granted to others, and what others may have granted: until when it must be respected."""
 
-    def __init__(self, length: float, clock: Callable[[], float] = clock) -> None:
-        self.length = length
+    def __init__(self, longest: float, clock: Callable[[], float] = clock) -> None:
+        self.longest = longest  # that anybody grants at a time
         self.clock = clock
         self.until: dict[int, float] = {}  # of each process's lease
         self.gone: set[int] = set()  # members that have left, and hold nothing
 
-    def grant(self, peer: int) -> bool:
+    def grant(self, peer: int, seconds: float) -> bool:
         """Grant a lease to a member. Whether that is right: it has not left."""
         if peer in self.gone:
             return False
-        self.until[peer] = self.clock() + self.length
+        self.until[peer] = max(self.until.get(peer, -math.inf), self.clock() + min(seconds, self.longest))
         return True
 
     def assume(self, processes: Iterable[int]) -> None:
         """Others may have granted leases to these processes, or this one did so and has forgotten it."""
-        end = self.clock() + self.length
+        end = self.clock() + self.longest
         for process in processes:
             self.until[process] = end
 

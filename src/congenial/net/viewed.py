@@ -326,7 +326,7 @@ class ViewedLocks(LockTable):
             found = self._hall_of(peer, key, group) if is_semaphore(key) else self.door(key, shown(key))
             assert isinstance(found, (ViewDoor, ViewHall))
             found.take_over(peer, number, group, fence)
-        self.rest = max(self.rest, min(told.rest, self.agreement.grants.length))
+        self.rest = max(self.rest, min(told.rest, self.agreement.grants.longest))
         if told.last:
             self.told.add(peer)
             if len(self.told) == len(self.agreement.view.members):
@@ -395,7 +395,7 @@ class ViewedLocks(LockTable):
     # -- leases ----------------------------------------------------------------------------------------
 
     def grant(self, link: Link) -> int:
-        return self.agreement.grant(link.peer)
+        return self.agreement.grant(link)
 
     def on_echo(self, link: Link, echo: Echo) -> None:
         if self.agreement.on_echo(link.peer, echo) and self.membership.serving:
