@@ -242,7 +242,7 @@ TABLE: dict[str, tuple[Call, dict[str, Any], dict[str, list[Any]]]] = {
          "hold": AMOUNT_OR_NONE},
     ),
 }  # fmt: skip
-ELSEWHERE = {"join", "join_blocking"}  # functions of the network, whose settings tests/net/ tries
+ELSEWHERE = {"join", "join_blocking", "connect", "connect_blocking"}  # of the network: tests/net/ tries their settings
 DISTRIBUTIONS: dict[str, tuple[Call, dict[str, Any]]] = {
     "Constant": (Constant, {"value": 1}),
     "Exponential": (Exponential, {"mean": 1}),

@@ -104,12 +104,10 @@ def test_where_a_token_rests_nobody_is_asked() -> None:
     run(story())
 
 
-def test_trying_asks_nobody() -> None:
+def test_trying_what_others_hold() -> None:
     async def story() -> None:
         async with clusters(3) as members, members[0].semaphore("gpus", 1):
-            before = sent(members)
             assert [await member.try_semaphore("gpus", 1) for member in members] == [None, None, None]
-            assert sent(members) == before
             assert await members[1].try_semaphore("gpus", 1, timeout=0.05) is None
 
     run(story())

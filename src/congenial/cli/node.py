@@ -60,7 +60,7 @@ def command(
 
     from congenial.net.checked import for_node
     from congenial.net.config import load_config
-    from congenial.net.local import socket_path
+    from congenial.net.local import checked_mode, group_number, socket_path
     from congenial.net.locks import Cluster
     from congenial.net.logs import JsonLines
     from congenial.net.loop_thread import new_event_loop
@@ -79,12 +79,14 @@ def command(
     described = replace(described, **{key: value for key, value in given.items() if value})
     cluster = Cluster(name, described, metrics_port)  # refuses wrong settings before a folder is made for the socket
     check_clients(cluster, clients)
+    mode = checked_mode(octal(socket_mode))
+    group_number(socket_group)  # refuses a group that there is not
     if described.state:
         check_folder_writable(Path(for_node(described.state, name)), "state")
     path = Path(socket) if socket else socket_path(described, name)
     loop = new_event_loop()
     try:
-        loop.run_until_complete(serve_until_stopped(cluster, path, octal(socket_mode), socket_group, clients))
+        loop.run_until_complete(serve_until_stopped(cluster, path, mode, socket_group, clients))
     finally:
         loop.close()
 

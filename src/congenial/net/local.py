@@ -193,8 +193,7 @@ async def listen(path: Path, mode: int = 0o600, group: str = "") -> LocalListene
     others, and `group` says which group the socket belongs to."""
     check_length(path)
     owner = group_number(group)
-    if type(mode) is not int or not 0o600 <= mode <= 0o666 or mode & 0o111:
-        raise ConfigError(f"the mode of the node's socket cannot be {mode!r}: use 600, 660 or 666")
+    checked_mode(mode)
     made = socket.socket(socket.AF_UNIX)
     try:
         made.setblocking(False)
@@ -207,6 +206,13 @@ async def listen(path: Path, mode: int = 0o600, group: str = "") -> LocalListene
             raise
         reason = error.strerror if isinstance(error, OSError) else error  # such as a zero in the path
         raise ConfigError(f"cannot listen on {path}: {reason}") from error
+
+
+def checked_mode(mode: int) -> int:
+    """The mode of a node's socket: others may read and write, or may not."""
+    if type(mode) is not int or not 0o600 <= mode <= 0o666 or mode & 0o111:
+        raise ConfigError(f"the mode of the node's socket cannot be {mode!r}: use 600, 660 or 666")
+    return mode
 
 
 def group_number(group: str) -> int:

@@ -20,6 +20,7 @@ export class CheckPanel {
     this.number = 0;
     this.kind = "check";
     this.setting = {};
+    this.cancel = h("button", { type: "button", id: "check-cancel", onclick: () => ask(`api/checks/${this.number}/cancel`, {}) }, "Cancel");
   }
 
   /**
@@ -66,8 +67,10 @@ export class CheckPanel {
     if (state.error) this.say("bad", `It ended: ${state.error}.`);
     else if (state.running) {
       const left = state.pending ? `, ${state.pending.toLocaleString("en")} to be expanded` : "";
-      const cancel = h("button", { type: "button", id: "check-cancel", onclick: () => ask(`api/checks/${this.number}/cancel`, {}) }, "Cancel");
-      this.say("", `${counted(state.seen, thing)}${left}${rate}, ${state.seconds.toFixed(0)} s`, cancel);
+      const text = `${counted(state.seen, thing)}${left}${rate}, ${state.seconds.toFixed(0)} s`;
+      const shown = this.cancel.previousElementSibling;
+      if (shown) shown.textContent = text; // the button stays where it is, under the pointer
+      else this.say("", text, this.cancel);
     } else {
       const path = state.path;
       const depth = state.depth ? `, depth ${state.depth}` : "";
