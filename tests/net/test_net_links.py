@@ -42,7 +42,9 @@ async def talk_through_cuts(cuts: int) -> None:
     ends = [listener(), listener()]
     cable = Cable(ends[1], seed=5)
     await cable.start()
-    config = ClusterConfig({"a": address_of(ends[0]), "b": cable.address}, timing=IMPATIENT, algorithm="token-gme+epochs")
+    config = ClusterConfig(
+        {"a": address_of(ends[0]), "b": cable.address}, timing=IMPATIENT, algorithm="token-gme+epochs"
+    )
     hosts = [Recorder(name, config) for name in "ab"]
     for host, end in zip(hosts, ends, strict=True):
         start_listening(end)
