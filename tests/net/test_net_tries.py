@@ -90,6 +90,20 @@ def test_a_semaphore_is_refused_when_all_places_are_taken() -> None:
     run(story())
 
 
+@pytest.mark.parametrize("form", ["shared", "group", "semaphore"])
+def test_tasks_of_one_member_that_try_at_once_all_get_in_if_they_may(form: str) -> None:
+    async def story() -> None:
+        async with clusters(3) as members:
+            for at in range(6):
+                for member in members:
+                    got = await asyncio.gather(*[FORMS[form](member, f"lock {at}").try_acquire() for _ in range(2)])
+                    assert all([held is not None for held in got])
+                    for held in got:
+                        held.release()
+
+    run(story())
+
+
 def test_a_try_survives_the_crash_of_the_home() -> None:
     async def story() -> None:
         async with clusters(3, timing=QUICK) as members:

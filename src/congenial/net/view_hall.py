@@ -109,7 +109,7 @@ class ViewHall(Hall, Triable):
     # -- tries -----------------------------------------------------------------------------------------
 
     def may_try(self, want: Want) -> bool:
-        return not self.queue and len(self.inside) < self.k
+        return len(self.inside) + len(self.queue) < self.k
 
     def home(self) -> int:
         return self.numbering.member(self.lock_of(self.seat(HOME_SEAT)).process(0))

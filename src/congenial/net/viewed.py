@@ -120,7 +120,9 @@ class ViewDoor(Door, Triable):
     # -- tries -----------------------------------------------------------------------------------------
 
     def may_try(self, want: Want) -> bool:
-        return not self.queue and (not self.inside or self._joins(want))
+        """Unless a task is inside, or waits here, that does not share the lock with this one."""
+        alike = want.shared and all([waiter.want.group == want.group for waiter in self.queue])
+        return (alike or not self.queue) and (not self.inside or self._joins(want))
 
     def home(self) -> int:
         return self.lock.process(0)
