@@ -50,6 +50,15 @@ def tests_of(case: type[unittest.TestCase]) -> list[str]:
     return unittest.TestLoader().getTestCaseNames(case)
 
 
+def judge(case: type[unittest.TestCase], name: str, why: str | None) -> None:
+    """A test passes, or it is known why it cannot, and it fails."""
+    problem = problem_of(case, name)
+    if why is None:
+        assert not problem, problem
+    else:
+        assert problem, f"it passes now: take it from the list, where it says: {why}"
+
+
 def problem_of(case: type[unittest.TestCase], name: str) -> str:
     """Why a single test fails; empty if it passes."""
     outcome = unittest.TestResult()

@@ -107,12 +107,7 @@ def test_of_cpython(suite: str, name: str, monkeypatch: pytest.MonkeyPatch) -> N
     case = SUITES[suite]
     made: dict[str, Any] = {name: within_a_cluster(ours, getattr(case, name))}
     tried: type[unittest.TestCase] = type(f"Our{suite}", (case,), made)
-    problem = cpython.problem_of(tried, name)
-    why = CANNOT[suite].get(name)
-    if why is None:
-        assert not problem, problem
-    else:
-        assert problem, f"it passes now: take it from the list, where it says: {why}"
+    cpython.judge(tried, name, CANNOT[suite].get(name))
 
 
 def test_the_list_names_tests_that_exist() -> None:

@@ -53,12 +53,15 @@ def advice(membership: Membership, away: list[Link]) -> str:
     return f". {'; '.join(told)}: start what does not run, and see that it can be reached; {needed}" if told else ""
 
 
+def _reasons(away: list[Link]) -> str:
+    return "; ".join([f"{link.name!r} is away{f' ({link.refusal})' if link.refusal else ''}" for link in away])
+
+
 def degraded(membership: Membership, lock: str) -> ClusterDegraded:
     """Why a lock cannot be acquired."""
     away = missing(membership)
-    reasons = "; ".join([f"{link.name!r} is away{f' ({link.refusal})' if link.refusal else ''}" for link in away])
     return ClusterDegraded(
-        f"lock {lock!r} cannot be acquired now: {reasons}{advice(membership, away)}",
+        f"lock {lock!r} cannot be acquired now: {_reasons(away)}{advice(membership, away)}",
         tuple([link.name for link in away]),
     )
 
@@ -99,6 +102,5 @@ def not_open(membership: Membership, brief: bool = False) -> ClusterDegraded:
 def not_settled(membership: Membership) -> ClusterDegraded:
     """Why this process is not yet a member that can acquire locks."""
     away = [link for link in membership.links if link.away or link.connection is None]
-    reasons = [f"{link.name!r} is away{f' ({link.refusal})' if link.refusal else ''}" for link in away]
-    why = "; ".join(reasons) or "the others have not agreed on it yet"
+    why = _reasons(away) or "the others have not agreed on it yet"
     return ClusterDegraded(f"{membership.name!r} is no member yet: {why}", tuple([link.name for link in away]))

@@ -15,6 +15,13 @@ from congenial.net.held import Held, Losable
 from congenial.net.loop_thread import LoopThread
 
 
+class Entered(threading.local):
+    """What the blocks of a thread hold, innermost last."""
+
+    def __init__(self) -> None:
+        self.stack: list[Any] = []
+
+
 class BlockingHeld:
     """A lock held by a thread: its `name`, `group` and `fence` as those of `Held`.
 
@@ -145,7 +152,7 @@ class BlockingLock:
         self._cluster = cluster
         self._make = make  # the lock, in the loop's thread
         self._made: Acquirable[Any] | None = None
-        self._entered = threading.local()
+        self._entered = Entered()
 
     def _lock(self) -> Acquirable[Any]:
         if self._made is None:
@@ -192,8 +199,6 @@ class BlockingLock:
 
     def __enter__(self) -> BlockingHeld:
         held = self.acquire()
-        if not hasattr(self._entered, "stack"):
-            self._entered.stack = []
         self._entered.stack.append(held)
         return held
 
@@ -241,7 +246,7 @@ class BlockingGuarded:
         self.name = guarded.name
         self._cluster = cluster
         self._guarded = guarded
-        self._entered = threading.local()
+        self._entered = Entered()
 
     @property
     def replica(self) -> Any:
@@ -253,8 +258,6 @@ class BlockingGuarded:
 
     def __enter__(self) -> BlockingSection:
         section = self.acquire()
-        if not hasattr(self._entered, "stack"):
-            self._entered.stack = []
         self._entered.stack.append(section)
         return section
 

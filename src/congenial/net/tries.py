@@ -78,7 +78,7 @@ class Locks(Protocol):
     def triable(self, key: str) -> Triable | None:
         """The lock with this key, if it is known here."""
 
-    def serves(self) -> bool:
+    def is_settled(self) -> bool:
         """As the home of locks, does this member let others in?"""
 
 
@@ -116,7 +116,7 @@ class Tries:
             self._ask_around(link.peer, lock)
 
     def _ask_around(self, asker: int, lock: Triable) -> None:
-        if not self.locks.serves():
+        if not self.locks.is_settled():
             return
         for member in sorted(lock.holders(asker)):
             link = self.membership.link_to[member]

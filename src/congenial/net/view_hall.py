@@ -24,7 +24,7 @@ from congenial.net.lease import Lease
 from congenial.net.membership import Membership
 from congenial.net.numbering import Numbering
 from congenial.net.seat import Seat
-from congenial.net.tries import Triable
+from congenial.net.tries import Triable, Tries
 from congenial.parts.homed import Floor
 from congenial.parts.views import View
 from congenial.problems.epochs import EPOCH_BITS, InEpochs
@@ -52,6 +52,7 @@ class ViewHall(Hall, Triable):
         seat_class: type[SeatedLock],
         settle: Callable[[str, SeatedLock], None],
         lease: Lease,
+        tries: Tries,
     ) -> None:
         self.seat_class = seat_class
         self.settle_in = settle
@@ -59,6 +60,7 @@ class ViewHall(Hall, Triable):
         self.said_by = ""  # the member from which this one knows how many it lets in, if it has not said so itself
         super().__init__(membership, vocabulary, tally, key, name, k)
         self.lease = lease
+        self.tries = tries
 
     def _numbering(self, key: str, n: int, k: int) -> Numbering:
         return Numbering(n, 0, k)

@@ -139,10 +139,6 @@ class ViewDoor(Door, Triable):
     def suspect(self, peer: int, away: bool) -> None:
         """That is for the agreement."""
 
-    def nudge_due(self, now: float) -> bool:
-        """The home tells those that are inside when others wait."""
-        return False
-
 
 class ViewedLocks(LockTable):
     def __init__(self, membership: Membership, vocabulary: Vocabulary, system: System) -> None:
@@ -202,9 +198,6 @@ class ViewedLocks(LockTable):
         found = self.doors.get(key) or self.halls.get(key)
         return found if isinstance(found, Triable) else None
 
-    def serves(self) -> bool:
-        return self.served.is_set()
-
     def is_settled(self) -> bool:
         return self.served.is_set()
 
@@ -221,8 +214,9 @@ class ViewedLocks(LockTable):
     def _make_hall(self, key: str, name: str, k: int) -> Hall:
         membership, vocabulary = self.membership, self.vocabulary
         lease = self.agreement.lease
-        hall = ViewHall(membership, vocabulary, self.tally, key, name, k, self.seat_class, self._settle, lease)
-        hall.tries = self.tries
+        hall = ViewHall(
+            membership, vocabulary, self.tally, key, name, k, self.seat_class, self._settle, lease, self.tries
+        )
         self.halls[key] = hall
         self._bring_up(hall)
         return hall

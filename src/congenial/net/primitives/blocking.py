@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from congenial.net.acquiring import AS_THE_LOCK_SAYS
-from congenial.net.blocking_locks import BlockingHeld, BlockingLock
+from congenial.net.blocking_locks import BlockingHeld, BlockingLock, Entered
 from congenial.net.checked import Count, checked, checked_timeout
 from congenial.net.loop_thread import LoopThread
 from congenial.net.primitives.barrier import ClusterBarrier
@@ -256,7 +256,7 @@ class BlockingAllOf:
         self.locks = tuple(locks)
         self._ordered = in_order(locks)
         self._timeout = checked_timeout(timeout)
-        self._entered = threading.local()
+        self._entered = Entered()
 
     def acquire(self) -> list[BlockingHeld]:
         clock = Clock(self._timeout)
@@ -279,8 +279,6 @@ class BlockingAllOf:
 
     def __enter__(self) -> list[BlockingHeld]:
         held = self.acquire()
-        if not hasattr(self._entered, "stack"):
-            self._entered.stack = []
         self._entered.stack.append(held)
         return held
 
