@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import stat
 import subprocess
@@ -19,6 +20,7 @@ from netlab import Cable, clusters, listener
 import congenial
 from congenial.net.certs import make_certificates
 from congenial.net.config import free_addresses
+from congenial.net.lease import clock
 from congenial.net.service import serve, serve_at
 from congenial.net.tls import Tls
 
@@ -361,3 +363,28 @@ def test_the_example_of_a_server_that_forks(node: Path) -> None:
     created, counted = ended.stdout.splitlines()
     assert created.endswith("has created the tables")
     assert counted == "100"
+
+
+def test_a_client_allows_for_clocks_that_differ_as_the_cluster_says(folder: Path) -> None:
+    async def story() -> None:
+        async with congenial.join("a", ALONE, timing=congenial.Timing(drift=0.4)) as cluster:
+            await serve(cluster, folder / "a.sock")
+            async with congenial.connect(folder / "a.sock", patience=10) as node:
+                left = node.until - clock()
+                assert 0 < left <= 6
+
+    run(story())
+
+
+def test_what_a_node_has_just_begun_to_promise_is_not_lost_at_once(folder: Path) -> None:
+    """It could promise nothing when it was last asked, since it had no majority. Then it had one, and the lock."""
+
+    async def story() -> None:
+        async with congenial.join("a", ALONE) as cluster:
+            await serve(cluster, folder / "a.sock")
+            async with congenial.connect(folder / "a.sock") as node:
+                node.until = -math.inf
+                async with node.mutex("x") as held:
+                    assert held.held
+
+    run(story())

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from collections.abc import Callable, Coroutine
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import pytest
 from netlab import QUICK, clusters, crash
 
+import congenial
 from congenial.net.held import Held
 from congenial.net.locks import Cluster, Lock
+from congenial.net.service import serve
+from congenial.net.tries import Triable
 
 FORMS: dict[str, Callable[[Cluster, str], Lock]] = {
     "mutex": lambda member, name: member.mutex(name, timeout=0),
@@ -57,6 +62,112 @@ def test_whoever_tries_a_lock_that_is_held_does_not_wait(holds: str, tries: str)
                     pass
 
     run(story())
+
+
+def tries_here(member: Any, name: str) -> dict[str, Any]:
+    """Every form of a try that asks nobody, at a member or a client, asynchronous or not."""
+    return {
+        "mutex": lambda: member.try_mutex(name, here=True),
+        "exclusive": lambda: member.try_exclusive(name, here=True),
+        "shared": lambda: member.try_shared(name, here=True),
+        "group": lambda: member.try_group(name, "g", here=True),
+        "semaphore": lambda: member.try_semaphore(name, 1, here=True),
+        "object": lambda: member.mutex(name, timeout=5).try_acquire(here=True),
+    }
+
+
+def lock_of(member: Cluster, form: str, name: str) -> Lock:
+    if form == "semaphore":
+        return member.semaphore(name, 1, timeout=20)
+    if form == "shared":
+        return member.shared(name, timeout=20)
+    return member.group(name, "g", timeout=20) if form == "group" else member.mutex(name, timeout=20)
+
+
+async def use(member: Cluster, form: str, name: str) -> None:
+    """Several times: after that the lock is at this member, and nowhere else."""
+    if form != "semaphore":
+        async with member.mutex(name, timeout=20):
+            pass  # whatever others keep, they give back
+    for _ in range(3):
+        async with lock_of(member, form, name):
+            pass
+
+
+async def at_home(form: str, name: str, members: list[Cluster]) -> Cluster:
+    """The member that keeps a lock's books."""
+    for member in members:
+        await use(member, form, name)
+    locks = members[0]._host.locks
+    entrance = next(entrance for entrance in locks.entrances() if entrance.name == name)
+    assert isinstance(entrance, Triable)
+    return members[entrance.home()]
+
+
+@pytest.mark.parametrize("form", tries_here(None, ""))
+def test_a_lock_that_is_not_here_is_not_asked_for(form: str) -> None:
+    """Only the member that has used it again and again, or its home, acquires it. Others get None, and ask nobody."""
+
+    async def story() -> None:
+        async with clusters(3) as members:
+            home = await at_home(form, "x", members)
+            others = [member for member in members if member is not home]
+            for member, other in permutations(others):
+                await use(member, form, "x")
+                got = await tries_here(member, "x")[form]()
+                assert got is not None
+                sent = other._host.locks.tally.sessions
+                assert await tries_here(other, "x")[form]() is None
+                assert other._host.locks.tally.sessions == sent
+                assert other._host.locks.entrances()[0].idle
+                got.release()
+                await use(other, form, "x")
+
+    run(story())
+
+
+@pytest.mark.parametrize("form", tries_here(None, ""))
+def test_clients_and_threads_try_here_too(form: str) -> None:
+    """For a client, here is its node."""
+
+    async def story(folder: Path) -> None:
+        async with clusters(3) as members:
+            home = await at_home(form, "x", members)
+            user, other = [member for member in members if member is not home]
+            await serve(user, folder / "user.sock")
+            await serve(other, folder / "other.sock")
+
+            def threads() -> None:
+                with congenial.connect_blocking(folder / "user.sock") as node:
+                    got = tries_here(node, "x")[form]()
+                    assert got is not None
+                    got.release()
+                with congenial.connect_blocking(folder / "other.sock") as node:
+                    assert tries_here(node, "x")[form]() is None
+
+            await use(user, form, "x")
+            async with congenial.connect(folder / "user.sock") as node:
+                got = await tries_here(node, "x")[form]()
+                assert got is not None
+                got.release()
+            async with congenial.connect(folder / "other.sock") as node:
+                assert await tries_here(node, "x")[form]() is None
+            await asyncio.to_thread(threads)
+
+    with tempfile.TemporaryDirectory() as folder:
+        run(story(Path(folder)))
+
+
+def test_a_member_without_asyncio_tries_here() -> None:
+    with congenial.join_blocking("a", {"a": "127.0.0.1:7101"}) as cluster:
+        for trying in tries_here(cluster, "x").values():
+            held = trying()
+            assert held is not None
+            held.release()
+        with pytest.raises(congenial.ConfigError, match=r"^timeout = 1: must be left out with here=True"):
+            cluster.try_mutex("x", timeout=1, here=True)
+        with pytest.raises(congenial.ConfigError, match=r'^here = "no": must be true or false'):
+            cluster.try_mutex("x", here="no")  # type: ignore[arg-type]
 
 
 def test_of_many_that_try_at_once_one_gets_it() -> None:

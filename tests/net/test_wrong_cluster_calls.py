@@ -37,6 +37,7 @@ WRONG: dict[str, tuple[Any, ...]] = {  # of methods
     "name": NAME,
     "group": NAME,
     "reentrant": (None, 1, "yes", []),
+    "here": (None, 1, "yes", []),
     "k": (0, -1, 0.5, 1.0, True, "4", None, nan, 10**30, []),
     "timeout": (-1, -0.001, nan, -inf, 1e100, "1", True, b"1", [], Counter()),
     "lock": (5, True, b"x", [], Counter()),

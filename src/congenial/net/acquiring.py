@@ -14,9 +14,9 @@ from collections.abc import Awaitable, Collection, Coroutine
 from types import TracebackType
 from typing import Any, Final, Generic, TypeVar, overload
 
-from congenial.net.checked import checked_timeout, wrong
+from congenial.net.checked import Flag, checked, checked_timeout, wrong
 from congenial.net.errors import LockTimeout, NotHeld, WouldDeadlock
-from congenial.net.held import Losable, WithBody, current_task, innermost
+from congenial.net.held import ONLY_HERE, Losable, WithBody, current_task, innermost
 
 EXCLUSIVE, SHARED, GROUP, SEMAPHORE = ("exclusive", "shared", "group", "semaphore")
 AS_THE_LOCK_SAYS: Final = -1.0
@@ -74,8 +74,11 @@ class Acquirable(ABC, Generic[H]):
             return self._acquire(THIS_TASK, self._timeout, True)
         return self._acquire(THIS_TASK, *limit_of(blocking, timeout, self._timeout))
 
-    async def try_acquire(self) -> H | None:
-        """Acquire the lock; None if that takes longer than its timeout."""
+    async def try_acquire(self, *, here: bool = False) -> H | None:
+        """Acquire the lock; None if that takes longer than its timeout. With `here`: None if another member would have
+        to be asked."""
+        if here is not False and checked("here", here, Flag):
+            return await self._acquire(THIS_TASK, ONLY_HERE, False)
         try:
             return await self.acquire()
         except LockTimeout:

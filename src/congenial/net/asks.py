@@ -64,6 +64,7 @@ class Ask(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     timeout: float | None = None
     top: int = 1000
     owner: int = 0  # which task or thread of the program asks: if it waits for itself, it is told
+    here: bool = False  # acquire only if no other member has to be asked
     raw: bool = False  # name and group stand for bytes, each written as the character of that number
     fence: int = 0  # of a note, as what follows
     turn: int = 0
@@ -93,5 +94,6 @@ class Answer(msgspec.Struct, omit_defaults=True):
     value: bytes = b""
     kept: bool = True
     lease: float | None = None  # seconds for which the node is surely a member; None: for ever
+    drift: float = 0.001  # how differently clocks may run, as the cluster says: seconds in a second
     me: str = ""  # the node, in this life
     there: list[str] = []

@@ -82,8 +82,8 @@ class BlockingCluster(LockForms[BlockingLock, "BlockingHeld | None"], BlockingPr
         make = partial(self._cluster._lock, mode, name, group, k, timeout, reentrant)
         return BlockingLock(self, mode, readable(name), readable(group) or None, k, reentrant, make)
 
-    def _try(self, lock: BlockingLock) -> BlockingHeld | None:
-        return lock.try_acquire()
+    def _try(self, lock: BlockingLock, here: bool) -> BlockingHeld | None:
+        return lock.try_acquire(here=here)
 
     @property
     def _inner(self) -> Cluster:

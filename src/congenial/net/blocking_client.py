@@ -67,8 +67,8 @@ class BlockingClient(LockForms[BlockingLock, "BlockingHeld | None"], BlockingPri
         make = partial(self._client._lock, mode, name, group, k, timeout, reentrant)
         return BlockingLock(self, mode, readable(name), readable(group) or None, k, reentrant, make)
 
-    def _try(self, lock: BlockingLock) -> BlockingHeld | None:
-        return lock.try_acquire()
+    def _try(self, lock: BlockingLock, here: bool) -> BlockingHeld | None:
+        return lock.try_acquire(here=here)
 
 
 def connect_blocking(

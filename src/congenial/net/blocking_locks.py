@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from copy import deepcopy
 from types import TracebackType
 from typing import Any, cast, overload
 
 from congenial.net.acquiring import AS_THE_LOCK_SAYS, Acquirable, limit_of
+from congenial.net.checked import Flag, checked
 from congenial.net.errors import LockTimeout
 from congenial.net.guarded import Guarded, Section
-from congenial.net.held import Held, Losable
+from congenial.net.held import ONLY_HERE, Held, Losable
 from congenial.net.loop_thread import LoopThread
+
+Acquire = Callable[[Acquirable[Any]], Coroutine[Any, Any, Losable | None]]
 
 
 class Entered(threading.local):
@@ -171,17 +174,23 @@ class BlockingLock:
         Without arguments it waits as long as the lock's own timeout, and then raises `LockTimeout`. With `timeout`, in
         seconds or None for ever, or with `blocking=False`, it returns None if the lock could not be acquired.
         """
-        work = self._acquire(threading.get_ident(), blocking, timeout)
+        owner = threading.get_ident()
+        return self._run(lambda lock: lock._acquire(owner, *limit_of(blocking, timeout, lock._timeout)))
+
+    def _run(self, acquire: Acquire) -> BlockingHeld | None:
+        work = self._acquire(acquire)
         held = self._cluster._run(work, undo=lambda held: None if held is None else held.release())
         return None if held is None else BlockingHeld(self._cluster, held)
 
-    async def _acquire(self, owner: int, blocking: bool, timeout: float | None) -> Losable | None:
-        lock = self._lock()
-        held: Losable | None = await lock._acquire(owner, *limit_of(blocking, timeout, lock._timeout))
-        return held
+    async def _acquire(self, acquire: Acquire) -> Losable | None:
+        return await acquire(self._lock())
 
-    def try_acquire(self) -> BlockingHeld | None:
-        """Acquire the lock; None if that takes longer than its timeout."""
+    def try_acquire(self, *, here: bool = False) -> BlockingHeld | None:
+        """Acquire the lock; None if that takes longer than its timeout. With `here`: None if another member would have
+        to be asked."""
+        if here is not False and checked("here", here, Flag):
+            owner = threading.get_ident()
+            return self._run(lambda lock: lock._acquire(owner, ONLY_HERE, False))
         try:
             return self.acquire()
         except LockTimeout:

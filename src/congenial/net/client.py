@@ -33,7 +33,7 @@ from congenial.net.checked import Seconds, Text, checked
 from congenial.net.config import ClusterConfig
 from congenial.net.endpoints import Endpoint, LocalEndpoint, Where, endpoints_of
 from congenial.net.errors import ClusterDegraded
-from congenial.net.held import Losable
+from congenial.net.held import ONLY_HERE, Losable
 from congenial.net.lease import clock
 from congenial.net.locks import LockForms
 from congenial.net.logs import log
@@ -46,7 +46,6 @@ from congenial.net.tls import Tls
 PATIENCE = 3.0  # seconds without an answer after which the node counts as gone
 PINGS = 6  # in that time
 FIRST_PAUSE, LAST_PAUSE = 0.05, 1.0  # seconds between attempts to connect
-DRIFT = 0.001  # of a second for each second: how differently clocks may run
 SILENT = "the node has not answered for too long"
 
 
@@ -158,11 +157,19 @@ class RemoteLock(Acquirable[RemoteHeld]):
         return True  # the node finds out whether it does not
 
     async def _enter(self, limit: float | None, owner: object) -> RemoteHeld:
-        ask = msgspec.structs.replace(self._ask, timeout=limit, owner=id(owner))
+        here = limit == ONLY_HERE
+        ask = msgspec.structs.replace(self._ask, timeout=0.0 if here else limit, here=here, owner=id(owner))
         answer = await self._client.ask(ask)
         held = RemoteHeld(self._client, answer.id, self.name, self.group, answer.fence)
         held.mode = self.mode
         self._client.held[answer.id] = held
+        if held._has_run_out():  # the node could promise nothing when it was last asked, but now it can
+            try:
+                await self._client.renew()
+            except BaseException:
+                if held._inside:
+                    held.release()
+                raise
         return held
 
     def _place(self) -> str:
@@ -202,6 +209,7 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
         self._loop: asyncio.AbstractEventLoop | None = None
         self.held: dict[int, RemoteHeld] = {}
         self.until = -math.inf  # until when the node surely holds what it holds for this program, by `clock`
+        self._excused = -math.inf  # until then the node need not have answered
         self._answers: dict[int, asyncio.Future[Answer]] = {}
         self._told: dict[int, dict[str, dict[str, Any] | None]] = {}  # statuses, as far as they have arrived
         self._pings: dict[int, float] = {}  # when those were sent that are not answered
@@ -278,7 +286,9 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
                 continue
             self._writer = writer
             self.where = endpoint
-            self.until = clock() + self.patience
+            self.until = -math.inf
+            self._excused = clock() + self.patience
+            self._send_ping()  # answered before anything else that is asked: until then nothing is held
             self._up.set()
             return reader
         self._why_down = "; ".join(reasons)
@@ -308,20 +318,24 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
 
     async def _ping(self) -> None:
         """Ask for signs of life. If this program itself has paused, the node is given more time to answer."""
-        pause, excused = self.patience / PINGS, -math.inf
+        pause = self.patience / PINGS
         while True:
-            number = self.next_id()
-            sent = self._pings[number] = clock()
-            with contextlib.suppress(CongenialError):
-                self.tell(Ask("ping", number, timeout=self.patience))
+            slept = clock()
             await asyncio.sleep(pause)
             now = clock()
-            if now - sent > 3 * pause:
-                excused = now + self.patience
-            if now >= max(self.until, excused) and self._writer is not None:
+            if now - slept > 3 * pause:
+                self._excused = now + self.patience
+            if now >= max(self.until, self._excused) and self._writer is not None:
                 for held in list(self.held.values()):
                     held._settle()
                 self._writer.transport.abort()
+            self._send_ping()
+
+    def _send_ping(self) -> None:
+        number = self.next_id()
+        self._pings[number] = clock()
+        with contextlib.suppress(CongenialError):
+            self.tell(Ask("ping", number, timeout=self.patience))
 
     def _break(self, why: str) -> None:
         """There is no connection any more: what was held is lost, and what waits may ask again."""
@@ -346,10 +360,7 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
     def _on_answer(self, answer: Answer) -> None:
         future = self._answers.get(answer.id)
         if answer.id in self._pings:
-            sent = self._pings.pop(answer.id)
-            allowed = self.patience if answer.lease is None else min(self.patience, answer.lease)
-            self.until = max(self.until, sent + allowed * (1 - DRIFT))
-            self._board.hear_members(answer)
+            self._extend(self._pings.pop(answer.id), answer)
         elif answer.more:
             self._add(answer)
         elif future is not None:
@@ -361,6 +372,17 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
             self._refused = f"the node on {self.where} refuses this program: {answer.text}"
 
     # -- asking ----------------------------------------------------------------------------------------
+
+    def _extend(self, sent: float, answer: Answer) -> None:
+        """The answer to a ping that was sent at this time."""
+        allowed = self.patience if answer.lease is None else min(self.patience, answer.lease)
+        self.until = max(self.until, sent + allowed * (1 - answer.drift))
+        self._board.hear_members(answer)
+
+    async def renew(self) -> None:
+        """Ask the node for how long it surely holds what it holds for this program."""
+        with contextlib.suppress(Broken):
+            await self._ask_once(Ask("ping", self.next_id(), timeout=self.patience))
 
     def next_id(self) -> int:
         self._ids += 1
@@ -398,6 +420,7 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
         self._answers[ask.id] = future
         if ask.do == "status":
             self._told[ask.id] = {}
+        asked = clock()
         try:
             self.tell(ask)
             answer = await future
@@ -411,7 +434,7 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
         if answer.error:
             raise ERRORS.get(answer.error, CongenialError)(answer.text)
         if ask.do == "ping":
-            self._board.hear_members(answer)
+            self._extend(asked, answer)
         if told is not None:
             answer.status = told
         return answer
@@ -446,8 +469,8 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
         ask = {"do": "acquire", "id": 0, "mode": mode, "name": name, "group": group, "k": k, "timeout": timeout}
         return RemoteLock(self, msgspec.convert({**ask, "raw": raw}, Ask), reentrant)
 
-    def _try(self, lock: RemoteLock) -> Awaitable[RemoteHeld | None]:
-        return lock.try_acquire()
+    def _try(self, lock: RemoteLock, here: bool) -> Awaitable[RemoteHeld | None]:
+        return lock.try_acquire(here=here)
 
 
 def connect(

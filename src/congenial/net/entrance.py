@@ -22,7 +22,7 @@ from congenial.kernel.node import IDLE
 from congenial.kernel.shell import ProcessEvent, Received, TimedOut
 from congenial.net.absence import degraded, missing, not_open
 from congenial.net.errors import ClusterDegraded, LockTimeout, ProtocolError
-from congenial.net.held import Held
+from congenial.net.held import ONLY_HERE, Held
 from congenial.net.histogram import LONG_BUCKETS, Histogram
 from congenial.net.lease import ENDLESS, Lease
 from congenial.net.logs import log
@@ -165,7 +165,7 @@ class Entrance(ABC):
             if self.error is not None:
                 raise self.error
             tries = timeout is not None and timeout <= 0
-            if tries and (missing(membership) or not self.may_try(want)):
+            if tries and (timeout == ONLY_HERE or missing(membership) or not self.may_try(want)):
                 self.tally.timeouts += 1
                 raise self._held_by_another()
             if membership.closing:

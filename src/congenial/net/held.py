@@ -11,12 +11,14 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection, Generator
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from congenial.net.checked import wrong
 from congenial.net.errors import LockLost, NotHeld
 from congenial.net.lease import Lease
 from congenial.net.logs import log_exception
+
+ONLY_HERE: Final = -1.0  # a timeout: do not even ask other members
 
 
 class Losable:

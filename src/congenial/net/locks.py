@@ -70,22 +70,35 @@ class LockForms(ABC, Generic[L, T]):
         """At most k tasks at a time. All members must give the same k."""
         return self._form(SEMAPHORE, name, "", checked("k", k, Count), timeout, False)
 
-    def try_mutex(self, name: str | bytes, *, timeout: float = 0.0) -> T:
-        """As `mutex`, but return None if the lock cannot be acquired within `timeout`. With 0 no other member is asked:
-        that succeeds at the member that held the lock last, if no other one has asked for it."""
-        return self._try(self.mutex(name, timeout=timeout))
+    def try_mutex(self, name: str | bytes, *, timeout: float = 0.0, here: bool = False) -> T:
+        """As `mutex`, but return None if the lock cannot be acquired within `timeout`. With 0 the members are asked
+        once, and None means that the lock is held, or that members are away that would have to be asked. With `here` no
+        other member is asked: the lock is acquired only if it is here, because this member has used it again and again
+        or keeps its books, and no other member wants it."""
+        return self._try(self.mutex(name, timeout=timeout), self._here(timeout, here))
 
-    def try_exclusive(self, name: str | bytes, *, timeout: float = 0.0) -> T:
-        return self._try(self.exclusive(name, timeout=timeout))
+    def try_exclusive(self, name: str | bytes, *, timeout: float = 0.0, here: bool = False) -> T:
+        """The same as `try_mutex`."""
+        return self._try(self.exclusive(name, timeout=timeout), self._here(timeout, here))
 
-    def try_shared(self, name: str | bytes, *, timeout: float = 0.0) -> T:
-        return self._try(self.shared(name, timeout=timeout))
+    def try_shared(self, name: str | bytes, *, timeout: float = 0.0, here: bool = False) -> T:
+        """As `shared`, but return None as `try_mutex` does."""
+        return self._try(self.shared(name, timeout=timeout), self._here(timeout, here))
 
-    def try_group(self, name: str | bytes, group: str | bytes, *, timeout: float = 0.0) -> T:
-        return self._try(self.group(name, group, timeout=timeout))
+    def try_group(self, name: str | bytes, group: str | bytes, *, timeout: float = 0.0, here: bool = False) -> T:
+        """As `group`, but return None as `try_mutex` does."""
+        return self._try(self.group(name, group, timeout=timeout), self._here(timeout, here))
 
-    def try_semaphore(self, name: str | bytes, k: int, *, timeout: float = 0.0) -> T:
-        return self._try(self.semaphore(name, k, timeout=timeout))
+    def try_semaphore(self, name: str | bytes, k: int, *, timeout: float = 0.0, here: bool = False) -> T:
+        """As `semaphore`, but return None as `try_mutex` does."""
+        return self._try(self.semaphore(name, k, timeout=timeout), self._here(timeout, here))
+
+    def _here(self, timeout: float, here: bool) -> bool:
+        if type(here) is not bool:
+            here = checked("here", here, Flag)
+        if here and timeout:
+            raise wrong("timeout", timeout, "left out with here=True, which never waits")
+        return here
 
     def _form(self, mode: str, name: str | bytes, group: str, k: int, timeout: float | None, reentrant: bool) -> L:
         name, timeout = checked_name("name", name), checked_timeout(timeout)
@@ -97,7 +110,7 @@ class LockForms(ABC, Generic[L, T]):
     def _lock(self, mode: str, name: str, group: str, k: int, timeout: float | None, reentrant: bool = False) -> L: ...
 
     @abstractmethod
-    def _try(self, lock: L) -> T: ...
+    def _try(self, lock: L, here: bool) -> T: ...
 
 
 class Lock(Acquirable[Held]):
@@ -321,8 +334,8 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]], Primitives):
             want = Want(group_number(group), True, readable(group))
         return Lock(door, host.locks.again, want, mode, k, timeout, reentrant)
 
-    def _try(self, lock: Lock) -> Awaitable[Held | None]:
-        return lock.try_acquire()
+    def _try(self, lock: Lock, here: bool) -> Awaitable[Held | None]:
+        return lock.try_acquire(here=here)
 
 
 def join(

@@ -16,7 +16,7 @@ from congenial.kernel.errors import ConfigError, CongenialError
 from congenial.net import forks
 from congenial.net.addresses import address, checked_place
 from congenial.net.asks import LONGEST_LINE, REFUSED, Answer, Ask
-from congenial.net.held import Held
+from congenial.net.held import ONLY_HERE, Held
 from congenial.net.local import LocalListener, is_trusted, listen, user_of
 from congenial.net.locks import Cluster
 from congenial.net.notes import Note
@@ -170,9 +170,8 @@ class Session:
             self.patience = UNHEARD * ask.timeout
         lease = self.cluster._host.locks.lease
         left = lease.until - lease.clock()
-        self._answer(
-            self._with_members(Answer(ask.id, lease=None if math.isinf(left) and left > 0 else max(0.0, left)))
-        )
+        told = None if math.isinf(left) and left > 0 else max(0.0, left)
+        self._answer(self._with_members(Answer(ask.id, lease=told, drift=self.cluster.config.timing.drift)))
 
     def _with_members(self, answer: Answer) -> Answer:
         board = self.cluster._board
@@ -205,7 +204,8 @@ class Session:
         try:
             name, group = ask.names()
             lock = self.cluster._lock(ask.mode, name, group, ask.k, None)
-            held = await lock._acquire((self, ask.owner) if ask.owner else object(), ask.timeout, True)
+            limit = ONLY_HERE if ask.here else ask.timeout
+            held = await lock._acquire((self, ask.owner) if ask.owner else object(), limit, True)
             assert held is not None
         except CongenialError as error:
             self._answer(Answer(ask.id, error=type(error).__name__, text=str(error)))
