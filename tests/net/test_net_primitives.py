@@ -15,13 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from netlab import QUICK, clusters
+from netlab import IN_EPOCHS, QUICK, clusters, crash
 from town import town
 
 import congenial
 from congenial.net.config import free_addresses
-from congenial.net.notes import Note, Notes
-from congenial.net.storage import Storage
 
 LONG = 30.0
 
@@ -37,62 +35,6 @@ async def until(condition: Any) -> None:
 
 
 # -- notes ------------------------------------------------------------------------------------------------------
-
-
-class Holder:
-    """The holder of a note's lock, among members of which only some hear it each time."""
-
-    def __init__(self, fence: int, members: list[Notes], rng: random.Random) -> None:
-        self.fence, self.members, self.rng, self.turn = fence, members, rng, 0
-
-    def some(self, least: int) -> list[Notes]:
-        return self.rng.sample(self.members, self.rng.randint(least, len(self.members)))
-
-    def read(self) -> Note | None:
-        """None if a later holder has been there."""
-        asked = self.some(len(self.members) // 2 + 1)
-        if not all([member.promise("x", self.fence) for member in asked]):
-            return None
-        notes = [member.get("x") for member in asked]
-        newest = max(notes)
-        if any([note.stamp != newest.stamp for note in notes]) and not self.write(newest.value):
-            return None
-        return newest
-
-    def write(self, value: bytes, least: int | None = None) -> bool:
-        """Whether it is written; if fewer than a majority hear of it, nobody knows."""
-        self.turn += 1
-        majority = len(self.members) // 2 + 1
-        heard = self.some(majority if least is None else least)
-        kept = [member.accept("x", Note(self.fence, self.turn, value)) for member in heard]
-        return all(kept) and len(kept) >= majority
-
-
-@pytest.mark.parametrize("seed", range(300))
-def test_no_note_is_lost_and_no_earlier_holder_comes_back(seed: int) -> None:
-    """Each holder appends to the note. What it was told is written is seen by all later ones; holders that lost their
-    lock without knowing go on trying."""
-    rng = random.Random(seed)
-    members = [Notes(Storage()) for _ in range(rng.choice((1, 2, 3, 5)))]
-    written: list[bytes] = []  # in the order in which it was
-    active: list[tuple[Holder, bytes]] = []
-    for fence in range(1, 20):
-        holder = Holder(fence, members, rng)
-        note = holder.read()
-        assert note is not None  # it is the latest
-        told = note.value.split()
-        assert [word for word in told if word in written] == written
-        word = str(fence).encode()
-        value = note.value + b" " + word
-        for earlier, late in active:
-            if rng.random() < 0.5:
-                assert not earlier.write(late)
-        if rng.random() < 0.6:
-            assert holder.write(value)
-            written.append(word)
-        else:
-            holder.write(value, 0)  # it may have crashed meanwhile
-            active.append((holder, value + b" late"))
 
 
 def test_a_note_is_kept_on_disk(tmp_path: Path) -> None:
@@ -123,6 +65,40 @@ def test_members_that_forget_one_after_the_other_lose_no_note() -> None:
                 await until(lambda name=name: made.up[name].status()["notes"]["complete"])
             for member in made.up.values():
                 assert await member.event("go").wait(LONG)
+
+    run(story())
+
+
+def test_notes_go_with_the_voters() -> None:
+    """Of four members, three vote. One after the other crashes, until only one of the first voters is left."""
+
+    async def story() -> None:
+        async with clusters(4, timing=QUICK) as members:
+            a, b, c, d = members
+            await a.event("before").set()
+            await crash(a)
+            async with asyncio.timeout(LONG), d.once("between") as first:
+                assert first
+            await until(lambda: d.status()["voters"] == ["b", "c", "d"] and d.status()["notes"]["complete"])
+            await until(lambda: c.status()["notes"]["complete"])
+            await crash(b)
+            async with asyncio.timeout(LONG), c.once("between") as first:
+                assert not first
+            for member in (c, d):
+                assert await member.event("before").wait(LONG)
+
+    run(story())
+
+
+def test_without_views_all_members_keep_notes_and_one_that_forgets_keeps_none() -> None:
+    async def story() -> None:
+        async with town(3, **IN_EPOCHS) as made:
+            await made.up["a"].event("go").set()
+            await made.kill("a")
+            await made.start("a")
+            assert await made.up["a"].event("go").wait(LONG)
+            assert made.up["a"].status()["notes"]["complete"] is False
+            assert made.up["b"].status()["notes"]["complete"] is True
 
     run(story())
 

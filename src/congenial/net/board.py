@@ -1,11 +1,8 @@
-"""Where members keep notes for each other (`congenial.net.notes`), over the links.
+"""Where members keep notes for each other (`congenial.parts.notes`), over the links.
 
-Frames for notes may get lost with a connection. A question is asked again until a majority has answered, and a task
-that waits for a change looks again now and then. So what is lost does no harm.
-
-A member that was restarted and remembers nothing may have had notes, and made promises. It asks the others for all of
-theirs at once, and takes part only after so many have told that it knows of everything that it may have accepted: n - m
-+ 1 of them, where m is a majority, not counting others that have forgotten; or all of them.
+Frames for notes may get lost with a connection: what waits for an answer is asked again now and then, and a task that
+waits for a change looks again. Where the cluster agrees on views, their voters keep the notes. Where it does not, all
+members do; one that was restarted and remembers nothing keeps none any more, since it may have made promises.
 """
 
 from __future__ import annotations
@@ -13,79 +10,68 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from congenial.kernel.errors import ConfigError
+from congenial.kernel.message import Message
+from congenial.kernel.out import Out
+from congenial.net.agreement import Agreement
+from congenial.net.codec import Vocabulary
 from congenial.net.errors import ClusterDegraded, LockLost, ProtocolError
 from congenial.net.link import Link
 from congenial.net.membership import Membership
-from congenial.net.notes import EMPTY, Note, Notes
-from congenial.net.wire import Look, Put, Recall, Recalled, Seen, Stored
+from congenial.net.notes import EMPTY, Note, SavedNotes
+from congenial.net.wire import Notice
+from congenial.parts.notes import Had, Look, NoteMessage, Put, Question, Seen, Stored
+from congenial.parts.views import Voters
 
 AGAIN = 0.2  # seconds after which a question is repeated
 LONGEST_NOTE = 1 << 18  # bytes
 LONGEST_NAME = 200  # characters
-COMPLETE = "notes"  # saved by a member that has all notes that it may have accepted
-
-A = TypeVar("A", Seen, Stored)
+FORGOTTEN = -1  # the birth of a member that has forgotten its notes, and cannot become a voter anew
 
 
-class Round(Generic[A]):
-    """One question to all n members, and the answers so far. It is over when enough say yes, or too few can."""
+class BoardOut(Out):
+    """Notes save themselves."""
 
-    def __init__(self, n: int, enough: int, patient: bool) -> None:
-        self.n = n
-        self.enough = enough
-        self.patient = patient  # a no does not end it
-        self.answers: dict[int, A] = {}
-        self.done = asyncio.Event()
+    def __init__(self, board: Board) -> None:
+        self.board = board
 
-    def add(self, peer: int, answer: A) -> None:
-        self.answers[peer] = answer
-        if self.kept or len(self.answers) == self.n or not (answer.kept or self.patient):
-            self.done.set()
+    def send(self, dst: int, msg: Message) -> None:
+        self.board.post([dst], msg)
 
-    @property
-    def kept(self) -> bool:
-        return sum([answer.kept for answer in self.answers.values()]) >= self.enough
+    def save(self) -> None:
+        pass
 
 
 class Board:
-    def __init__(self, membership: Membership) -> None:
+    def __init__(self, membership: Membership, vocabulary: Vocabulary, agreement: Agreement | None) -> None:
         self.membership = membership
-        self.notes = Notes(membership.storage)
-        self.majority = membership.n // 2 + 1
-        self.rounds: dict[int, Round[Any]] = {}
-        self.numbers = 0
+        self.vocabulary = vocabulary
+        self.agreement = agreement
+        self.out = BoardOut(self)
+        self.notes: SavedNotes | None = None  # until the cluster is founded
+        self.waiting: dict[int, asyncio.Event] = {}  # for the end of a question
         self.watchers: dict[str, set[asyncio.Event]] = {}
-        self.complete = membership.storage.load(COMPLETE) is not None
-        self.heard = dict(self.notes.notes)  # the newest notes that this member knows of
+        self.heard: dict[str, Note] = {}  # the newest notes that this member knows of
         self.written: dict[str, tuple[int, int]] = {}  # by this member: the fence, and how many notes with it
-        self.told: dict[int, bool] = {}  # the members that have told all their notes, and whether they know all
-        membership.handlers |= {
-            Look: self._on_look,
-            Seen: self._on_seen,
-            Put: self._on_put,
-            Stored: self._on_stored,
-            Recall: self._on_recall,
-            Recalled: self._on_recalled,
-        }
+        membership.handlers[Notice] = self._on_notice
 
     # -- what programs do ------------------------------------------------------------------------------
 
     def local(self, key: str) -> Note:
         """The note as far as this member has heard. Whether it is there to stay, `confirm` tells."""
-        return max(self.notes.get(key), self.heard.get(key, EMPTY))
+        kept = EMPTY if self.notes is None else Note(*self.notes.note(key))
+        return max(kept, self.heard.get(key, EMPTY))
 
     async def read(self, key: str, fence: int) -> Note:
         """The note, for the holder of its lock. `LockLost` if there is a later holder."""
         if not fence:
             raise ConfigError(f"{key!r} needs locks with fences, which this cluster's algorithm does not give")
-        asked: Round[Seen] = await self._ask(lambda number: Look(number, key, fence))
-        self._check(key, asked.kept)
-        notes = [Note(answer.fence, answer.turn, answer.value) for answer in asked.answers.values()]
-        newest = max(notes)
-        if any([note.stamp != newest.stamp for note in notes]):
+        kept, asked = await self._ask(lambda notes: notes.look(key, fence, self.out))
+        self._check(key, kept)
+        newest = Note(*asked.newest)
+        if not asked.unanimous:
             await self.write(key, fence, newest.value)
         return newest
 
@@ -96,20 +82,30 @@ class Board:
         last, turn = self.written.get(key, (0, 0))
         turn = turn + 1 if last == fence else 1
         self.written[key] = (fence, turn)
-        asked: Round[Stored] = await self._ask(lambda number: Put(number, key, fence, turn, value))
-        self._check(key, asked.kept)
+        note = Note(fence, turn, value)
+        kept, _ = await self._ask(lambda notes: self._put(notes, key, note))
+        self._check(key, kept)
+
+    def _put(self, notes: SavedNotes, key: str, note: Note) -> int:
+        number = notes.put(key, note, False, self.out)
+        voters = self._voters(notes)
+        others = [link.peer for link in self.membership.links if link.peer not in voters]
+        self.post(others, Put(notes.view[0], number, key, note))  # they need not keep it, but tasks of theirs may wait
+        self._hear(key, note)
+        return number
 
     async def fresh(self, key: str) -> Note:
         """The note as a majority has it, for tasks that do not hold its lock."""
-        asked: Round[Seen] = await self._ask(lambda number: Look(number, key, 0))
-        return max([Note(answer.fence, answer.turn, answer.value) for answer in asked.answers.values()])
+        _, asked = await self._ask(lambda notes: notes.look(key, 0, self.out))
+        return Note(*asked.newest)
 
     async def confirm(self, key: str, note: Note) -> bool:
-        """Make sure that a majority has a note. False if that cannot be: its writer has lost its lock before."""
+        """Make sure that a majority has a note. False if that cannot be: its writer has lost its lock before, or may
+        have. Then only a holder of the lock can tell."""
         if not note.fence:
             return True
-        asked: Round[Stored] = await self._ask(lambda number: Put(number, key, *note), patient=True)
-        return asked.kept
+        kept, _ = await self._ask(lambda notes: notes.put(key, note, True, self.out))
+        return kept
 
     async def changed(self, key: str, note: Note, limit: float) -> None:
         """Wait until this member knows another note, or for so many seconds. Then ask the others."""
@@ -121,16 +117,21 @@ class Board:
                     await event.wait()
         except TimeoutError:
             self._check_open()
-            with self.membership.turn:
-                for link in self.membership.links:
-                    link.post(Look(0, key, 0))
+            if self.notes is not None:
+                with self.membership.turn:
+                    self.post(self._voters(self.notes), Look(self.notes.view[0], 0, key, 0))
         finally:
             self.watchers[key].discard(event)
             if not self.watchers[key]:
                 del self.watchers[key]
 
     def summary(self) -> dict[str, object]:
-        return {"kept": len(self.notes.notes), "complete": self.complete}
+        notes = self.notes
+        if notes is None:
+            return {"kept": 0, "complete": False}
+        takes_part = self.agreement is None or self.agreement.since >= 0
+        complete = notes.is_complete() if notes.keeps() or self.agreement is None else takes_part
+        return {"kept": len(notes.notes), "complete": complete}
 
     @property
     def me(self) -> str:
@@ -164,48 +165,98 @@ class Board:
         if self.membership.closing:
             raise ClusterDegraded(self.membership.ended or f"{self.membership.name!r} has left the cluster")
 
-    async def _ask(self, question: Callable[[int], Look | Put], patient: bool = False) -> Round[Any]:
-        """Ask all members, this one too, until a majority has answered."""
-        membership = self.membership
-        await membership.opened.wait()
-        self.numbers += 1
-        frame = question(self.numbers)
-        asked: Round[Any] = Round(membership.n, self.majority, patient)
-        self.rounds[frame.number] = asked
+    async def _ask(self, begin: Callable[[SavedNotes], int]) -> tuple[bool, Question]:
+        """Ask a question; when it has ended, whether a majority has said yes."""
+        await self.membership.opened.wait()
+        self._check_open()
+        notes = self.notes
+        assert notes is not None
+        ended = asyncio.Event()
+        with self.membership.turn:
+            number = begin(notes)
+            self.waiting[number] = ended
+            self._look()
         try:
-            while not asked.done.is_set():
-                self._check_open()
-                with membership.turn:
-                    if membership.me not in asked.answers:
-                        answer = self._answer(frame)
-                        if answer is not None:
-                            asked.add(membership.me, answer)
-                    for link in membership.links:
-                        if link.peer not in asked.answers:
-                            link.post(frame)
+            while not ended.is_set():
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(AGAIN):
-                        await asked.done.wait()
+                        await ended.wait()
+                self._check_open()
+            return notes.is_kept(number), notes.questions[number]
         finally:
-            del self.rounds[frame.number]
-        return asked
+            del self.waiting[number]
+            notes.forget(number)
 
-    def _answer(self, frame: Look | Put) -> Seen | Stored | None:
-        """None if this member cannot answer yet, and will when it is asked again."""
-        if not self.complete and (isinstance(frame, Put) or frame.fence):
-            return None
-        if isinstance(frame, Put):
-            return Stored(frame.number, frame.key, self._accept(frame.key, Note(frame.fence, frame.turn, frame.value)))
-        kept = not frame.fence or self.notes.promise(frame.key, frame.fence)
-        return self._seen(frame.number, frame.key, kept)
+    def _look(self) -> None:
+        """Have questions ended?"""
+        for number, event in self.waiting.items():
+            if self.notes is not None and self.notes.has_ended(number):
+                event.set()
 
-    def _seen(self, number: int, key: str, kept: bool) -> Seen:
-        return Seen(number, key, *self.notes.get(key), self.notes.promised.get(key, 0), kept)
+    async def keep_asking(self) -> None:
+        """Repeat what may have been lost, as long as this member takes part."""
+        while True:
+            await asyncio.sleep(AGAIN)
+            notes = self.notes
+            if notes is not None and (self.waiting or (notes.keeps() and not notes.is_complete())):
+                with self.membership.turn:
+                    notes.retry(self.out)
+                    self._look()
 
-    def _accept(self, key: str, note: Note) -> bool:
-        kept = self.notes.accept(key, note)
-        self._hear(key, note)
-        return kept
+    # -- the view --------------------------------------------------------------------------------------
+
+    def follow(self) -> None:
+        """There is a view, the first one or a new one."""
+        membership, agreement = self.membership, self.agreement
+        members: tuple[int, ...] = (membership.me, *[link.peer for link in membership.links])
+        voters: Voters
+        if agreement is None:
+            number, voters, birth = 0, tuple([(member, 0) for member in sorted(members)]), 0
+            if membership.storage.load("notes") is None and not self._has_founded():
+                birth = FORGOTTEN
+        else:
+            view = agreement.view
+            number, voters, birth = view.number, view.voters, agreement.node.views.birth
+            members = view.processes
+        with membership.turn:
+            if self.notes is None:
+                self.notes = SavedNotes(membership.storage, membership.me, birth, number, voters)
+                self.notes.save_base(self.out)
+            self.notes.move(number, voters, members, birth, self.out)
+            self._look()
+
+    def _has_founded(self) -> bool:
+        membership = self.membership
+        return membership.roster.founded[membership.me] == membership.incarnation
+
+    def _voters(self, notes: SavedNotes) -> list[int]:
+        return [process for process, _ in notes.view[1]]
+
+    # -- what peers send -------------------------------------------------------------------------------
+
+    def post(self, processes: list[int], message: Message) -> None:
+        frame: Notice[Any] = Notice(self.vocabulary.encode(message))
+        for link in self.membership.links:
+            if link.peer in processes:
+                link.post(frame)
+
+    def _on_notice(self, link: Link, notice: Notice[Any]) -> None:
+        self.membership.require_open()
+        message = self.vocabulary.message(notice.body)
+        if not isinstance(message, NoteMessage):
+            raise ProtocolError(f"sent {type(message).__name__} as if it were about notes")
+        _check_size(message)
+        if isinstance(message, (Put, Seen)):
+            self._hear(message.key, Note(*message.note))
+        notes = self.notes
+        if notes is None or message.view > notes.view[0]:
+            return  # it will be asked again
+        if message.view < notes.view[0]:
+            if self.agreement is not None:
+                self.agreement.is_current(link.peer, message.view)
+            return
+        notes.receive(link.peer, message, self.out)
+        self._look()
 
     def _hear(self, key: str, note: Note) -> None:
         """There is this note, whether it is here or not."""
@@ -214,70 +265,11 @@ class Board:
             for event in self.watchers.get(key, ()):
                 event.set()
 
-    # -- what peers send -------------------------------------------------------------------------------
 
-    def _on_look(self, link: Link, look: Look) -> None:
-        self._answer_to(link, look)
-
-    def _on_put(self, link: Link, put: Put) -> None:
-        if put.fence <= 0 or len(put.value) > LONGEST_NOTE:
-            raise ProtocolError(f"sent a note for {put.key[:LONGEST_NAME]!r} that nobody can have written")
-        self._answer_to(link, put)
-
-    def _answer_to(self, link: Link, frame: Look | Put) -> None:
-        self.membership.require_open()
-        if len(frame.key) > LONGEST_NAME:
-            raise ProtocolError(f"the name of a note has {len(frame.key)} characters, which is too long")
-        answer = self._answer(frame)
-        if answer is not None:
-            link.post(answer)
-
-    def _on_seen(self, link: Link, seen: Seen) -> None:
-        note = Note(seen.fence, seen.turn, seen.value)
-        if not self.complete:
-            self.notes.recall(seen.key, seen.promised, note)
-            self._hear(seen.key, note)
-        elif note.fence:
-            self._accept(seen.key, note)
-        asked = self.rounds.get(seen.number)
-        if asked is not None:
-            asked.add(link.peer, seen)
-
-    def _on_stored(self, link: Link, stored: Stored) -> None:
-        asked = self.rounds.get(stored.number)
-        if asked is not None:
-            asked.add(link.peer, stored)
-
-    # -- after a restart -------------------------------------------------------------------------------
-
-    async def recall(self) -> None:
-        """Find out what this member has forgotten, if it has."""
-        membership = self.membership
-        await membership.opened.wait()
-        if membership.roster.founded[membership.me] == membership.incarnation:
-            self._complete()
-        while not self.complete:
-            with membership.turn:
-                for link in membership.links:
-                    if link.peer not in self.told:
-                        link.post(Recall())
-            await asyncio.sleep(AGAIN)
-
-    def _on_recall(self, link: Link, recall: Recall) -> None:
-        for key in list(self.notes.promised):
-            link.post(self._seen(0, key, True))
-        link.post(Recalled(self.complete))
-
-    def _on_recalled(self, link: Link, recalled: Recalled) -> None:
-        self.told[link.peer] = recalled.complete
-        others = self.membership.n - 1
-        if sum(self.told.values()) > others - self.majority + 1 or len(self.told) == others:
-            self._complete()
-
-    def _complete(self) -> None:
-        if not self.complete:
-            self.complete = True
-            for key in self.notes.promised:
-                self.notes.save(key)
-            with self.membership.turn:
-                self.membership.storage.save(COMPLETE, True)
+def _check_size(message: NoteMessage) -> None:
+    if isinstance(message, (Look, Seen, Put, Stored)) and len(message.key) > LONGEST_NAME:
+        raise ProtocolError(f"the name of a note has {len(message.key)} characters, which is too long")
+    if isinstance(message, Put) and (message.note[0] <= 0 or len(message.note[2]) > LONGEST_NOTE):
+        raise ProtocolError(f"sent a note for {message.key!r} that nobody can have written")
+    if isinstance(message, Had) and any([len(kept[0]) > LONGEST_NAME for kept in message.notes]):
+        raise ProtocolError("the name of a note is too long")

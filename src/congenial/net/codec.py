@@ -30,19 +30,14 @@ from congenial.net.wire import (
     Frame,
     Hello,
     Known,
-    Look,
+    Notice,
     Nudge,
     Probe,
-    Put,
     Query,
-    Recall,
-    Recalled,
     Remind,
     Report,
     SeatData,
     Seats,
-    Seen,
-    Stored,
     Tried,
     Try,
     View,
@@ -73,7 +68,7 @@ class Vocabulary:
             self.by_wire[form.wide] = (form, form.load_wide)
         body: Any = Union[tuple(self.by_wire)]  # noqa: UP007 (made at run time)
         frames: Any = Challenge | Hello | View | Data[body] | SeatData[body] | Ack | Beat | Echo | Bye
-        frames |= Nudge | Seats | Query | Report | Remind | Known | Look | Seen | Put | Stored | Recall | Recalled
+        frames |= Nudge | Seats | Query | Report | Remind | Known | Notice[body]
         frames |= Claimed | Try | Probe | Tried
         self._decode: Callable[[bytes | memoryview], Frame] = msgspec.msgpack.Decoder(frames).decode
         self._decode_body: Callable[[msgspec.Raw], msgspec.Struct] = msgspec.msgpack.Decoder(body).decode
@@ -185,7 +180,7 @@ class Shapes:
         """The wire type for an annotation, and the conversions it needs."""
         if hint is int:
             return (int | bytes, _int_to_wire, _int_from_wire) if self.wide else (int, None, None)
-        if hint in (bool, str, float, type(None)):
+        if hint in (bool, str, float, bytes, type(None)):
             return hint, None, None
         origin, arguments = get_origin(hint), get_args(hint)
         if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:

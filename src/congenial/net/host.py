@@ -26,6 +26,7 @@ from congenial.net.storage import DirectoryStorage, Storage
 from congenial.net.table import LockTable
 from congenial.net.turn import Turn
 from congenial.net.viewed import ViewedLocks
+from congenial.parts.notes import Notes
 from congenial.transform.views import InViews
 
 
@@ -36,7 +37,9 @@ class Host:
         self.system = config.system()
         semaphores = config.semaphore_system(1)
         self.vocabulary = Vocabulary(
-            self.system.algorithm, *self.system.inner, beside=(semaphores.algorithm, *semaphores.inner, Replicated)
+            self.system.algorithm,
+            *self.system.inner,
+            beside=(semaphores.algorithm, *semaphores.inner, Replicated, Notes),
         )
         for system in (self.system, semaphores):
             system.node(0)  # if it is not as nodes must be, say so now
@@ -67,7 +70,8 @@ class Host:
         viewed = all([issubclass(kind, InViews) for kind in kinds])
         table = ViewedLocks if viewed else LockTable
         self.locks = table(self.membership, self.vocabulary, self.system)
-        self.board = Board(self.membership)
+        self.board = Board(self.membership, self.vocabulary, self.locks.agreement)
+        self.locks.on_new_view = self.board.follow
         self.claims = Claims(self.membership)
         if self.config.spans:
             self.locks.tally.observer = Spans(self.name, self.config)
@@ -82,8 +86,8 @@ class Host:
         """Answer calls on these sockets, and call; returns immediately. The membership's `opened` is set when everyone
         is there."""
         self.membership.start(listeners)
-        recalling = asyncio.create_task(self.board.recall(), name="congenial recalls notes")
-        self.membership.tasks.append(recalling)
+        asking = asyncio.create_task(self.board.keep_asking(), name="congenial asks for notes")
+        self.membership.tasks.append(asking)
 
     def renew_certificates(self) -> None:
         """Read the certificates again, for new connections. If they are wrong: `ConfigError`, and nothing changes."""

@@ -6,10 +6,12 @@ looks after waiting tasks by the clock.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from congenial.kernel.errors import ConfigError
 from congenial.net.absence import Complaint, degraded, hopeless_since
+from congenial.net.agreement import Agreement
 from congenial.net.codec import Vocabulary
 from congenial.net.door import Door
 from congenial.net.entrance import Entrance, Tally
@@ -30,6 +32,8 @@ from congenial.transform.epochs import Epochs
 
 
 class LockTable:
+    agreement: Agreement | None = None  # where locks follow views
+
     def __init__(self, membership: Membership, vocabulary: Vocabulary, system: System) -> None:
         self.membership = membership
         self.vocabulary = vocabulary
@@ -41,6 +45,7 @@ class LockTable:
         self.announced: dict[str, tuple[str, int]] = {}  # k of semaphores that are not used here, and which member says
         self.reminders = Reminders(membership, self)
         self.complaint = Complaint(membership)
+        self.on_new_view: Callable[[], None] = _nothing
         membership.listener = self
         membership.handlers |= {
             Data: self.on_data,
@@ -216,6 +221,8 @@ class LockTable:
     # -- what the membership says ----------------------------------------------------------------------
 
     def on_open(self) -> None:
+        if self.agreement is None:
+            self.on_new_view()
         self.reminders.ask_everyone()
         for entrance in self.entrances():
             self._bring_up(entrance)
@@ -274,6 +281,10 @@ class LockTable:
                 for waiter in entrance.queue:
                     if now - waiter.since >= patience and not waiter.future.done():
                         waiter.future.set_exception(degraded(self.membership, entrance.name))
+
+
+def _nothing() -> None:
+    pass
 
 
 def check_key(key: str) -> None:

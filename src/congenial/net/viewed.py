@@ -141,6 +141,8 @@ class ViewDoor(Door, Triable):
 
 
 class ViewedLocks(LockTable):
+    agreement: Agreement
+
     def __init__(self, membership: Membership, vocabulary: Vocabulary, system: System) -> None:
         super().__init__(membership, vocabulary, system)
         semaphores = membership.config.semaphore_system(1).algorithm
@@ -302,6 +304,7 @@ class ViewedLocks(LockTable):
             for process in view.processes:
                 self._tell(process, view.number, held[process], rest)
             self.membership.answer_again(view.processes)
+        self.on_new_view()
         later, self.later = self.later, []
         for peer, late in later:
             self._on_late(peer, late)

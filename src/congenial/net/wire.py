@@ -142,53 +142,10 @@ class Known(Frame, tag=12):
     last: bool  # there are no more
 
 
-class Look(Frame, tag=16):
-    """A question for a note (`congenial.net.board`). With a fence, the sender holds the lock of the note: the receiver
-    promises to accept nothing more from earlier holders."""
+class Notice(Frame, Generic[Body], tag=16):
+    """A message about notes (`congenial.net.board`). It does no harm if it gets lost."""
 
-    number: int
-    key: str
-    fence: int
-
-
-class Seen(Frame, tag=17):
-    """The answer to a `Look`."""
-
-    number: int
-    key: str
-    fence: int
-    turn: int
-    value: bytes
-    promised: int  # the largest fence of a holder that has asked the sender
-    kept: bool  # the promise was given
-
-
-class Put(Frame, tag=18):
-    """A new note, written by the holder of its lock with this fence."""
-
-    number: int
-    key: str
-    fence: int
-    turn: int
-    value: bytes
-
-
-class Stored(Frame, tag=19):
-    """The answer to a `Put`: whether the note was accepted."""
-
-    number: int
-    key: str
-    kept: bool
-
-
-class Recall(Frame, tag=20):
-    """The sender has forgotten its notes, and asks for the receiver's: a `Seen` for each, and then `Recalled`."""
-
-
-class Recalled(Frame, tag=21):
-    """These were all notes of the sender."""
-
-    complete: bool  # it has not forgotten any itself
+    body: Body
 
 
 class Claimed(Frame, tag=22):

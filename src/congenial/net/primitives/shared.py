@@ -99,9 +99,17 @@ class Shared(ABC, Generic[S]):
         while True:
             note = board.local(self._key)
             state = self._state_of(note)
-            if test(state) and await board.confirm(self._key, note):
-                return state
+            if test(state):
+                if await board.confirm(self._key, note):
+                    return state
+                state = await self._change(_same)  # whether it is so, only a holder of the lock can tell
+                if test(state):
+                    return state
             await board.changed(self._key, note, LOOK_AGAIN)
+
+
+def _same(state: S) -> S:
+    return state
 
 
 async def within(timeout: float | None, work: Callable[[], Any]) -> bool:
