@@ -50,7 +50,7 @@ Row = dict[str, Any]
 class Member:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        self.number = cluster.config.index(cluster.name)
+        self.number = cluster.config.members.index(cluster.name)
         self.n = len(cluster.config.nodes)
         self.groups = within_epoch(cluster.config.system().problem).groups
         self.waits: list[float] = []

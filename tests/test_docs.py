@@ -20,6 +20,7 @@ import pytest
 import congenial
 from congenial.lab.sweep import Sweep
 from pages import DOCS, ROOT, Command, commands_of, run_page
+from places import alone, with_free_addresses
 
 TABLE = re.compile(r"`congenial list --markdown` prints\n\n(.*?)\n\n", re.DOTALL)
 
@@ -210,7 +211,7 @@ def test_the_example_of_forking() -> None:
 
 
 def test_the_locks_page() -> None:
-    first, losing, *others, _ = re.findall(
+    first, growing, losing, *others, _ = re.findall(
         r"```python\n(.*?)```", (DOCS / "locks.md").read_text(encoding="utf-8"), re.DOTALL
     )
     ports = {f"710{k}": str(free_port()) for k in (1, 2, 3)}
@@ -224,13 +225,16 @@ def test_the_locks_page() -> None:
             await run_block(first, {"write": lambda _, fence: fences.append(fence), "invoice": None})
             assert b.status()
 
+    async def grow() -> None:
+        await run_block(with_free_addresses(growing), {"congenial": congenial})
+
     async def run_others() -> None:
         for block in others:
-            async with congenial.join("a", peers={"a": "127.0.0.1:1"}) as cluster:
+            async with congenial.join("a", peers=alone()) as cluster:
                 await run_block(block, {"cluster": cluster, "congenial": congenial})
 
     async def lose() -> None:
-        async with congenial.join("a", peers={"a": "127.0.0.1:1"}) as cluster:
+        async with congenial.join("a", peers=alone()) as cluster:
 
             async def write(invoice: None, fence: int) -> None:
                 entrance = cluster.mutex("invoices")._entrance
@@ -241,6 +245,7 @@ def test_the_locks_page() -> None:
                 await run_block(losing, {"cluster": cluster, "write": write, "invoice": None})
 
     asyncio.run(asyncio.wait_for(play(), 30))
+    asyncio.run(asyncio.wait_for(grow(), 30))
     asyncio.run(asyncio.wait_for(lose(), 30))
     asyncio.run(asyncio.wait_for(run_others(), 30))
     assert len(fences) == 1

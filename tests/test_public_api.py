@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import congenial
+from places import with_free_addresses
 
 PUBLIC = {
     "GROUP",
@@ -69,6 +70,7 @@ PUBLIC = {
     "LockTimeout",
     "LogNormal",
     "Measured",
+    "Member",
     "Message",
     "MessageFault",
     "Node",
@@ -137,7 +139,7 @@ def docstring(thing: Any) -> str:
 
 @pytest.mark.parametrize("name", sorted(PUBLIC - NO_DOCSTRING))
 def test_each_has_an_example_that_runs(name: str) -> None:
-    text = docstring(getattr(congenial, name))
+    text = with_free_addresses(docstring(getattr(congenial, name)))
     names = {public: getattr(congenial, public) for public in congenial.__all__}
     example = doctest.DocTestParser().get_doctest(text, {**names, "__name__": "__main__"}, name, None, 0)
     assert example.examples, f"{name} has no example"

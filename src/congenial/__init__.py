@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from congenial.net.guarded import Guarded, Section
     from congenial.net.held import Held
     from congenial.net.locks import Cluster, Lock, join
+    from congenial.net.members import Member
     from congenial.net.primitives.barrier import BarrierBroken, ClusterBarrier
     from congenial.net.primitives.blocking import (
         BlockingAllOf,
@@ -131,6 +132,7 @@ __all__ = [
     "LockTimeout",
     "LogNormal",
     "Measured",
+    "Member",
     "Message",
     "MessageFault",
     "Node",
@@ -213,6 +215,7 @@ LAZY = {
     "Guarded": "congenial.net.guarded",
     "Held": "congenial.net.held",
     "Latch": "congenial.net.primitives.latch",
+    "Member": "congenial.net.members",
     "Lead": "congenial.net.primitives.leading",
     "Lock": "congenial.net.locks",
     "LogNormal": "congenial.sim.chance",

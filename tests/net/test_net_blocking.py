@@ -11,6 +11,7 @@ from netlab import QUICK
 
 import congenial
 from congenial.net.config import free_addresses
+from places import alone
 
 
 def test_threads_share_a_cluster() -> None:
@@ -64,7 +65,7 @@ def test_threads_share_a_cluster() -> None:
 
 
 def test_an_interrupted_wait_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    with congenial.join_blocking("a", {"a": "127.0.0.1:7101"}) as a:
+    with congenial.join_blocking("a", alone()) as a:
         held = a.mutex("x").acquire()
 
         class Interrupted(Exception):

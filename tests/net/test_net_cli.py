@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -97,6 +98,32 @@ def test_a_node_that_takes_part_no_more_ends_and_says_why(machine: Machine) -> N
     assert last.startswith("congenial: ")
     assert "state-a" in last
     assert machine.run("lock", "x", "--node", "b", "--timeout", "60", "--", "true").returncode == 0, machine.logs()
+
+
+def test_a_node_enters_and_gets_a_vote(machine: Machine) -> None:
+    machine.start()
+    (place,) = re.findall(r'^a = "(.*)"$', (machine.folder / "cluster.toml").read_text(), re.MULTILINE)
+    machine.nodes["d"] = machine.spawn("node", "--name", "d", "--seeds", place)
+    assert machine.nodes["d"].stdout is not None
+    assert machine.nodes["d"].stdout.readline().startswith("node d of 'test' listens on 127.0.0.1:")
+    assert machine.run("lock", "x", "--node", "d", "--timeout", "30", "--", "true").returncode == 0, machine.logs()
+    told = json.loads(machine.run("members", "--node", "a", "--json").stdout)
+    assert [(member["name"], member["voter"], member["present"]) for member in told] == [
+        ("a", True, True),
+        ("b", True, True),
+        ("c", True, True),
+        ("d", False, True),
+    ]
+    promoted = machine.run("members", "--promote", "d", "--node", "a")
+    assert promoted.returncode == 0, promoted.stderr
+    assert [line.split()[2] for line in promoted.stdout.splitlines() if " here" in line].count("yes") == 3
+    refused = machine.run("members", "--remove", "d", "--node", "a")
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "stop it first" in refused.stderr
+    machine.nodes["d"].send_signal(signal.SIGTERM)
+    assert machine.nodes["d"].wait(30) == 0
+    told = json.loads(machine.run("members", "--node", "b", "--json").stdout)
+    assert [member["name"] for member in told if member["voter"]] == ["a", "b", "c"]
 
 
 def test_nodes_locks_and_status(machine: Machine) -> None:

@@ -23,9 +23,10 @@ from congenial.net.config import free_addresses
 from congenial.net.lease import clock
 from congenial.net.service import serve, serve_at
 from congenial.net.tls import Tls
+from places import alone, with_free_addresses
 
 LONG = 30.0
-ALONE = {"a": "127.0.0.1:7101"}
+ALONE = alone()
 
 
 @pytest.fixture
@@ -272,7 +273,7 @@ def test_where_nodes_are(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(congenial.connect().where) == str(folder / "env.sock")
     monkeypatch.delenv("CONGENIAL_SOCKET")
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
-    (folder / "cluster.toml").write_text('[nodes]\na = "127.0.0.1:7101"\n')
+    (folder / "cluster.toml").write_text(with_free_addresses('[nodes]\na = "127.0.0.1:7101"\n'))
     monkeypatch.chdir(folder)
     with pytest.raises(congenial.ClusterDegraded, match="no node of 'congenial' on this machine"):
         congenial.connect()
@@ -293,7 +294,8 @@ def test_a_node_on_the_command_line(folder: Path) -> None:
     make_certificates(("a", "web"), folder)
     place = free_addresses(1)[0]
     (folder / "cluster.toml").write_text(
-        '[nodes]\na = "127.0.0.1:7101"\n[tls]\nca = "ca.pem"\ncertificate = "{name}.pem"\nkey = "{name}.key"\n'
+        with_free_addresses('[nodes]\na = "127.0.0.1:7101"\n[tls]\n')
+        + 'ca = "ca.pem"\ncertificate = "{name}.pem"\nkey = "{name}.key"\n'
     )
     command = [sys.executable, "-m", "congenial", "node", "--name", "a", "--config", str(folder / "cluster.toml")]
     command += ["--socket", str(folder / "a.sock"), "--socket-mode", "660", "--socket-group", str(os.getgid())]

@@ -19,6 +19,7 @@ import pytest
 
 import congenial
 from congenial.net.acquiring import Acquirable
+from places import alone
 
 test_locks = cpython.suite("test.test_asyncio.test_locks")
 numbers = itertools.count()
@@ -72,7 +73,7 @@ class Ours:
     """`asyncio`, with locks of a cluster."""
 
     def __init__(self) -> None:
-        self.cluster = congenial.join("a", {"a": "127.0.0.1:7101"})
+        self.cluster = congenial.join("a", alone())
 
     def __getattr__(self, name: str) -> Any:
         return getattr(asyncio, name)

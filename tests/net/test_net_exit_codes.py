@@ -11,6 +11,7 @@ from pathlib import Path
 import congenial
 from congenial.net.locks import Cluster
 from congenial.net.service import serve
+from places import alone
 
 LONG = 60.0
 
@@ -43,7 +44,7 @@ def test_exit_codes_are_those_of_timeout_and_flock(tmp_path: Path) -> None:
         return await end_of(waiting)
 
     async def play() -> None:
-        async with congenial.join("a", {"a": "127.0.0.1:7101"}) as cluster:
+        async with congenial.join("a", alone()) as cluster:
             node = await serve(cluster, path)
             assert await run("--", "sh", "-c", "exit 130") == (130, "")  # the command's own, not a Ctrl-C of ours
             assert await run("--", "sh", "-c", "kill -TERM $$") == (143, "")

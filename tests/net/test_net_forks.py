@@ -30,6 +30,7 @@ from congenial.net.config import Timing, Tls, free_addresses
 from congenial.net.locks import Cluster
 from congenial.net.service import serve
 from congenial.problems.weak import Counter
+from places import alone
 
 FORKED = "this process was forked after"
 PATIENT = Timing(heartbeat=0.1, suspect_after=5.0, gather=20.0, reconnect=0.002, reconnect_most=0.02)
@@ -451,7 +452,7 @@ def test_a_program_that_is_run_inherits_nothing() -> None:
 
 
 def test_a_member_that_has_left_has_nothing_to_do_with_a_child() -> None:
-    cluster = congenial.join_blocking("a", {"a": "127.0.0.1:7101"})
+    cluster = congenial.join_blocking("a", alone())
     with cluster:
         pass
 

@@ -15,6 +15,7 @@ import pytest
 import congenial
 from congenial.net.locks import Cluster
 from congenial.net.service import Service, serve
+from places import alone
 
 STUBBORN = "import os, signal, time; signal.signal(15, signal.SIG_IGN); print(os.getpid(), flush=True); time.sleep(600)"
 LEAVES_A_CHILD = "sleep 600 & echo $!; wait"
@@ -38,7 +39,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 async def with_node(folder: Path, play: Callable[[Cluster, Service], Awaitable[None]]) -> None:
-    async with congenial.join("a", {"a": "127.0.0.1:7101"}) as cluster:
+    async with congenial.join("a", alone()) as cluster:
         node = await serve(cluster, folder / "a.sock")
         try:
             await asyncio.wait_for(play(cluster, node), 2 * LONG)

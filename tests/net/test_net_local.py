@@ -20,6 +20,7 @@ from congenial.net.client import Client
 from congenial.net.config import ClusterConfig, free_addresses
 from congenial.net.local import LONGEST_PATH, listen, socket_path, sockets_here
 from congenial.net.service import serve
+from places import alone, with_free_addresses
 
 CONFIG = ClusterConfig({"a": "127.0.0.1:7101", "b": "127.0.0.1:7102"}, cluster="test")
 SOMEBODY = 54321
@@ -40,7 +41,7 @@ def picture(path: Path) -> tuple[object, ...]:
 
 def occupants(folder: Path) -> dict[str, Path]:
     """All that can be at a path besides a dead socket."""
-    (folder / "cluster.toml").write_text('[nodes]\na = "127.0.0.1:7101"\n')
+    (folder / "cluster.toml").write_text(with_free_addresses('[nodes]\na = "127.0.0.1:7101"\n'))
     (folder / "nested").mkdir()
     (folder / "to-file").symlink_to("cluster.toml")
     (folder / "to-nothing").symlink_to("missing")
@@ -206,7 +207,7 @@ def test_another_user_gets_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch
     path = folder / "node.sock"
 
     async def play() -> None:
-        async with congenial.join("a", {"a": "127.0.0.1:7101"}) as cluster:
+        async with congenial.join("a", alone()) as cluster:
             node = await serve(cluster, path)
             try:
                 async with Client(path) as program, program.mutex("x") as held:
@@ -230,7 +231,7 @@ def test_another_user_gets_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_node_that_leaves_tells_its_programs(folder: Path) -> None:
     async def play() -> None:
-        async with congenial.join("a", {"a": "127.0.0.1:7101"}) as cluster:
+        async with congenial.join("a", alone()) as cluster:
             await serve(cluster, folder / "node.sock")
             async with Client(folder / "node.sock") as program:
                 held = await program.mutex("x").acquire()

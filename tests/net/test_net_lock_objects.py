@@ -18,8 +18,9 @@ import congenial
 from congenial.net.client import Client
 from congenial.net.config import free_addresses
 from congenial.net.service import serve
+from places import alone
 
-ALONE = {"a": "127.0.0.1:7101"}
+ALONE = alone()
 
 
 @contextlib.asynccontextmanager

@@ -20,6 +20,7 @@ from congenial.net.locks import Cluster
 from congenial.net.service import serve
 from congenial.net.wire import LONGEST_FRAME, Query, Report, encode_frame
 from congenial.problems.weak import Counter
+from places import alone
 
 PATIENT = Timing(heartbeat=0.2, suspect_after=20.0, gather=30.0, reconnect=0.002, reconnect_most=0.02)
 
@@ -56,6 +57,7 @@ def connections(members: list[Cluster]) -> list[Any]:
 @pytest.mark.parametrize(("count", "most"), [(2_000, 1_000), pytest.param(20_000, 10_000, marks=pytest.mark.deep)])
 def test_many_locks_at_every_member(count: int, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reports, "MOST_LOCKS", most)
+    monkeypatch.setattr("congenial.net.viewed.IDLE_TIME", 600.0)  # none is forgotten meanwhile
     monkeypatch.setattr(reports, "PATIENCE", 60.0)  # the members share one process, and perhaps a slow machine
     longest = 0
 
@@ -112,7 +114,7 @@ def test_many_locks_at_every_member(count: int, most: int, tmp_path: Path, monke
 
 def test_the_busiest_come_first_and_others_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     async def play() -> None:
-        async with congenial.join("a", {"a": "127.0.0.1:7101"}) as cluster:
+        async with congenial.join("a", alone()) as cluster:
             use(cluster, 30)
             shared = [await cluster.shared("lock 7").acquire() for _ in range(3)]
             held = await cluster.mutex("lock 20").acquire()
@@ -188,7 +190,7 @@ def frames(recorder: Recorder) -> Iterator[tuple[int, int, int]]:
 
 def test_what_is_kept_for_peers_is_bounded() -> None:
     async def play() -> None:
-        async with congenial.join("a", {"a": "127.0.0.1:7101"}) as cluster:
+        async with congenial.join("a", alone()) as cluster:
             use(cluster, 250)
             made = cluster._host.reports
             link = Recorder(1)

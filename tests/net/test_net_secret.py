@@ -46,7 +46,7 @@ def test_it_is_in_the_home_folder_by_default(monkeypatch: pytest.MonkeyPatch, tm
 @pytest.mark.parametrize(
     "config",
     [
-        ClusterConfig({"a": "127.0.0.1:7101"}),
+        ClusterConfig({"a": "127.0.0.1:7101"}, algorithm="raymond-tree"),
         ClusterConfig(FAR, insecure=True),
         ClusterConfig({**LOCAL, **FAR}, insecure=True),
         ClusterConfig(LOCAL, tls=Tls("ca", "certificate", "key")),

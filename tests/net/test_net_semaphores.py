@@ -14,6 +14,7 @@ from congenial.net.config import ClusterConfig
 from congenial.net.errors import ClusterDegraded, LockTimeout, NotHeld
 from congenial.net.held import Held
 from congenial.net.locks import Cluster
+from places import alone
 
 
 def run(story: Coroutine[Any, Any, None]) -> None:
@@ -211,7 +212,7 @@ def test_waiting_tasks_get_an_error_and_holders_have_lost_it() -> None:
 
 
 def test_what_cannot_be_an_algorithm_of_semaphores_is_refused() -> None:
-    nodes = {"a": "127.0.0.1:7101"}
+    nodes = alone()
     with pytest.raises(ConfigError, match="it is for semaphores"):
         ClusterConfig(nodes, algorithm="raymond-k")
     with pytest.raises(ConfigError, match="maekawa is no algorithm for semaphores"):

@@ -27,6 +27,7 @@ from congenial.net.journal import Owner
 from congenial.net.link import Link
 from congenial.net.locks import Cluster, join
 from congenial.net.storage import DirectoryStorage, Storage
+from places import alone
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def test_durable_state_comes_back_and_timers_and_suspicion_reach_the_node(
 
 
 def test_incarnations_are_remembered(tmp_path: Path) -> None:
-    config = ClusterConfig({"a": "127.0.0.1:7101"}, state=str(tmp_path))
+    config = ClusterConfig(alone(), state=str(tmp_path))
 
     async def incarnation() -> int:
         host = Host("a", config)
@@ -230,14 +231,14 @@ def start_and_close(name: str, config: ClusterConfig) -> None:
 
 
 def test_the_directory_of_another_node_is_refused(tmp_path: Path) -> None:
-    config = ClusterConfig({"a": "127.0.0.1:7101"}, state=str(tmp_path / "state"))
+    config = ClusterConfig(alone(), state=str(tmp_path / "state"))
     start_and_close("a", config)
     start_and_close("a", config)
     for other in (
         ClusterConfig({"b": "127.0.0.1:7101"}, state=config.state),
         ClusterConfig({"a": "127.0.0.1:7101", "b": "127.0.0.1:7102"}, state=config.state),
-        ClusterConfig({"a": "127.0.0.1:7101"}, state=config.state, cluster="bakery"),
-        ClusterConfig({"a": "127.0.0.1:7101"}, state=config.state, algorithm="maekawa"),
+        ClusterConfig(dict(config.nodes), state=config.state, cluster="bakery"),
+        ClusterConfig(dict(config.nodes), state=config.state, algorithm="maekawa"),
     ):
         with pytest.raises(ConfigError, match="is the state directory of node 'a' of cluster 'congenial'"):
             start_and_close(other.members[-1], other)
@@ -245,7 +246,7 @@ def test_the_directory_of_another_node_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_state_file_cut_to_half_is_refused(tmp_path: Path) -> None:
-    config = ClusterConfig({"a": "127.0.0.1:7101"}, state=str(tmp_path))
+    config = ClusterConfig(alone(), state=str(tmp_path))
     start_and_close("a", config)
     os.truncate(tmp_path / "state.log", (tmp_path / "state.log").stat().st_size // 2)
     with pytest.raises(ConfigError, match=r"state.log is (cut off|damaged).*lost its memory"):
@@ -274,7 +275,7 @@ def test_a_member_that_could_not_start_does_not_keep_the_directory(tmp_path: Pat
 def test_whatever_goes_wrong_at_the_start_the_directory_is_free_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
-    config = ClusterConfig({"a": "127.0.0.1:7101"}, state=str(tmp_path))
+    config = ClusterConfig(alone(), state=str(tmp_path))
     places = {
         "membership": "congenial.net.host.Membership",
         "locks": "congenial.net.host.ViewedLocks",
@@ -295,7 +296,7 @@ def test_whatever_goes_wrong_at_the_start_the_directory_is_free_again(
 
 
 def test_a_disk_that_is_full_at_the_start_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = ClusterConfig({"a": "127.0.0.1:7101"}, state=str(tmp_path))
+    config = ClusterConfig(alone(), state=str(tmp_path))
 
     def full(*args: object) -> int:
         raise OSError(28, "No space left on device")
@@ -357,16 +358,16 @@ class Diary(Counter):
 
 
 def test_a_file_as_node_state_is_refused(tmp_path: Path) -> None:
-    config = ClusterConfig({"a": "127.0.0.1:7101"}, algorithm=f"{__file__}:Careless", state=str(tmp_path))
+    config = ClusterConfig(alone(), algorithm=f"{__file__}:Careless", state=str(tmp_path))
     with pytest.raises(ContractError, match=r"^Careless.notes is a _io.TextIOWrapper: .* plain data only"):
         start_and_close("a", config)
-    config = ClusterConfig({"a": "127.0.0.1:7101"}, algorithm=f"{__file__}:CarelessLater", state=str(tmp_path / "b"))
+    config = ClusterConfig(alone(), algorithm=f"{__file__}:CarelessLater", state=str(tmp_path / "b"))
     with pytest.raises(IllegalStep, match=r"lock 'x': Asked broke CarelessLater.*CarelessLater.notes"):
         start_and_close("a", config)
 
 
 def test_messages_and_records_in_a_node_s_state_come_back(tmp_path: Path) -> None:
-    config = ClusterConfig({"a": "127.0.0.1:7101"}, algorithm=f"{__file__}:Diary", state=str(tmp_path))
+    config = ClusterConfig(alone(), algorithm=f"{__file__}:Diary", state=str(tmp_path))
     for _ in range(3):
         start_and_close("a", config)
 
@@ -387,7 +388,7 @@ def test_state_that_does_not_fit_the_program_any_more_is_refused(tmp_path: Path)
     program = Path(__file__).read_text(encoding="utf-8")
     file = tmp_path / "mine.py"
     file.write_text(program, encoding="utf-8")
-    config = ClusterConfig({"a": "127.0.0.1:7101"}, algorithm=f"{file}:Diary", state=str(tmp_path / "a"))
+    config = ClusterConfig(alone(), algorithm=f"{file}:Diary", state=str(tmp_path / "a"))
     start_and_close("a", config)
     file.write_text(program.replace('("count", "visits", "last")', '("count", "visits")'), encoding="utf-8")
     with pytest.raises(IllegalStep, match="another version of the program: count, visits, last instead of count, vis"):

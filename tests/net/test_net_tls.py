@@ -25,6 +25,7 @@ from congenial.net.config import ClusterConfig, Tls, address
 from congenial.net.errors import ClusterDegraded
 from congenial.net.locks import Cluster
 from congenial.net.wire import Ack, encode_frame
+from places import alone
 
 
 def tls_in(folder: Path, **changes: str) -> Tls:
@@ -176,7 +177,7 @@ def test_certificates_that_cannot_be_used_are_named(links: dict[str, str], why: 
         (tmp_path / name).symlink_to(made / target)
 
     async def story() -> None:
-        await Cluster("a", ClusterConfig({"a": "127.0.0.1:7101"}, tls=tls_in(tmp_path))).start()
+        await Cluster("a", ClusterConfig(alone(), tls=tls_in(tmp_path))).start()
 
     with pytest.raises(ConfigError, match="cannot use the certificates") as error:
         asyncio.run(story())

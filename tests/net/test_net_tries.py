@@ -17,6 +17,7 @@ from congenial.net.held import Held
 from congenial.net.locks import Cluster, Lock
 from congenial.net.service import serve
 from congenial.net.tries import Triable
+from places import alone
 
 FORMS: dict[str, Callable[[Cluster, str], Lock]] = {
     "mutex": lambda member, name: member.mutex(name, timeout=0),
@@ -159,7 +160,7 @@ def test_clients_and_threads_try_here_too(form: str) -> None:
 
 
 def test_a_member_without_asyncio_tries_here() -> None:
-    with congenial.join_blocking("a", {"a": "127.0.0.1:7101"}) as cluster:
+    with congenial.join_blocking("a", alone()) as cluster:
         for trying in tries_here(cluster, "x").values():
             held = trying()
             assert held is not None

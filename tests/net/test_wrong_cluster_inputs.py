@@ -30,6 +30,7 @@ TLS = {"ca": "ca.pem", "certificate": "{name}.pem", "key": "{name}.key"}
 OF_WRONG_TYPE: dict[Any, list[Any]] = {
     bool: ["no", "false", 0, 1, 0.0, [], {}],
     float: ["x", "0.5", True, False, nan, inf, -inf, -1, 0, 1e300, 10**400, [], {}],
+    tuple: [3, 0.5, True, "127.0.0.1:7101", [5], {"a": "127.0.0.1:7101"}],
     str: [5, 0.5, True, [], ["a"], {}],
     Mapping: [3, 0.5, True, "a", [], ["a"]],
     "section": [3, 0.5, True, "a", [], ["a"]],
@@ -110,6 +111,14 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
     ],
     "metrics_by_lock": [],
     "spans": [],
+    "seeds": [
+        (["7101"], 'seeds: "7101" is not an address: write host:port'),
+        (["10.0.0.1:7101"], "seeds: 10.0.0.1:7101 is beyond this machine, and there are no certificates"),
+    ],
+    "address": [
+        ("7101", 'address: "7101" is not an address: write host:port'),
+        ("10.0.0.1:7101", "address: 10.0.0.1:7101 is beyond this machine"),
+    ],
     "tls": [
         ({}, "tls.ca is missing: it must be the path of a file"),
         ({"ca": "ca.pem", "key": "a.key"}, "tls.certificate is missing"),
@@ -138,7 +147,7 @@ def plain_type(kind: Any) -> Any:
     if get_origin(kind) is Mapping:
         return Mapping
     (plain,) = [part.__origin__ for part in (kind, *get_args(kind)) if hasattr(part, "__metadata__")]
-    return plain
+    return get_origin(plain) or plain
 
 
 def wrong_types(kind: Any) -> list[Any]:
@@ -154,7 +163,7 @@ CASES = [
 def toml(value: Any) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join([f"{json.dumps(key)} = {toml(item)}" for key, item in value.items()]) + "}"
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return "[" + ", ".join([toml(item) for item in value]) + "]"
     if isinstance(value, float):
         return repr(value)
@@ -218,7 +227,7 @@ def test_a_wrong_setting_is_refused_from_python_and_from_a_file(
         assert said == f"{path}: {prefix}{refusal(lambda: from_python(key, value))}"
 
 
-TYPES = {bool: "boolean", str: "string", float: "number", Mapping: "table"}
+TYPES = {bool: "boolean", str: "string", float: "number", Mapping: "table", tuple: "array"}
 
 
 def test_the_docs_list_all_keys() -> None:
@@ -240,7 +249,7 @@ def test_the_docs_list_all_keys() -> None:
 
 
 UNREADABLE: dict[str, tuple[bytes, str]] = {
-    "an unknown key": (b"colour = 1", "colour = 1: unknown setting colour: there are algorithm, cluster, insecure"),
+    "an unknown key": (b"colour = 1", "colour = 1: unknown setting colour: there are address, algorithm, cluster"),
     "a key that is nearly right": (b"insecur = true", "unknown setting insecur: did you mean insecure?"),
     "a setting in a table": (
         b'[nodes]\nb = "127.0.0.1:7102"\ninsecure = true',

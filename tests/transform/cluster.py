@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from congenial.kernel.effects import EVERYONE
@@ -21,9 +22,11 @@ class Cluster:
         self.fences: dict[int, int] = {}  # of those inside
         self.told: list[str] = []  # kinds of messages sent
 
-    def do(self, node: int, what: str, *arguments: Any) -> Outbox:
+    def do(self, node: int, what: str | Callable[..., None], *arguments: Any) -> Outbox:
+        """Call a method of a node, or anything else that does something with it."""
         out = Outbox()
-        getattr(self.nodes[node], what)(*arguments, out)
+        act = getattr(self.nodes[node], what) if isinstance(what, str) else what
+        act(*arguments, out)
         if out.ejected or what == "release":
             self.fences.pop(node, None)
         if out.entered is not None:

@@ -15,7 +15,7 @@ from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import IDLE, INSIDE, WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.trace import Trace
-from congenial.parts.views import REJOIN, View
+from congenial.parts.views import GONE, MEMBER, REJOIN, VOTER, View
 from congenial.problems.epochs import EPOCH_BITS, LAST_FENCE
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
@@ -108,7 +108,9 @@ def test_a_holder_that_missed_a_view_has_lost_though_it_is_a_member_again() -> N
     cluster = Cluster(IN_VIEWS, 3)
     cluster.do(0, "request", (0,))
     cluster.settle()
-    out = cluster.do(0, "receive", 1, View(2, ((0, 0, 0, 2), (1, 0, 0, 0), (2, 0, 0, 0)), ((1, 0), (2, 0), (0, 0))))
+    out = cluster.do(
+        0, "receive", 1, View(2, ((0, 0, 0, 2, ""), (1, 0, 0, 0, ""), (2, 0, 0, 0, "")), ((1, 0), (2, 0), (0, 0)))
+    )
     assert out.ejected
 
 
@@ -196,6 +198,88 @@ def test_a_process_that_has_lost_its_memory_is_another_voter() -> None:
     assert views_of(cluster) == [(1, (0, 1, 2))] * 3
     assert birth != 0
     assert set(cluster.nodes[0].views.view.voters) == {(0, birth), (1, 0), (2, 0)}
+
+
+# -- roles -----------------------------------------------------------------------------------------------------------
+
+
+def voters_of(cluster: Cluster, process: int = 0) -> list[int]:
+    return [voter for voter, _ in cluster.nodes[process].views.view.voters]
+
+
+def assign(cluster: Cluster, by: int, process: int, role: int) -> None:
+    node = cluster.nodes[by]
+
+    def act(out: Out) -> None:
+        node.views.assign(process, role, out)
+        node._follow(out)
+
+    cluster.do(by, act)
+    cluster.settle()
+
+
+def test_a_vote_is_given_to_a_member_and_taken_from_another() -> None:
+    cluster = Cluster(IN_VIEWS, 7)
+    cluster.do(6, "request", (0,))
+    cluster.settle()
+    assign(cluster, 3, 6, VOTER)
+    assert voters_of(cluster) == [0, 1, 2, 3, 6]
+    assign(cluster, 6, 0, MEMBER)
+    assert voters_of(cluster) == [1, 2, 3, 6, 4]
+    assert views_of(cluster) == [(2, (0, 1, 2, 3, 4, 5, 6))] * 7
+    assert cluster.nodes[6].phase == INSIDE
+
+
+def test_a_voter_stays_one_where_nobody_can_take_its_place() -> None:
+    cluster = Cluster(IN_VIEWS, 3)
+    assign(cluster, 1, 0, MEMBER)
+    assert set(voters_of(cluster)) == {0, 1, 2}
+
+
+def test_a_voter_that_has_crashed_is_given_up() -> None:
+    cluster = Cluster(IN_VIEWS, 3)
+    cluster.lose(2)
+    assert voters_of(cluster) == [0, 1, 2]
+    assign(cluster, 1, 2, GONE)
+    assert voters_of(cluster) == [0]
+
+
+def test_those_that_come_back_do_not_wait_for_one_that_nobody_hears() -> None:
+    """All have crashed. The view has only the last lives of all, and one of them stays away."""
+    cluster = Cluster(IN_VIEWS, 3)
+    for process in (0, 1):
+        node = cluster.nodes[process]
+        node.views.suspects.add(2)
+        cluster.do(process, "on_recover")
+    cluster.settle()
+    wait(cluster)
+    assert [views for views in views_of(cluster)[:2] if views[1] != (0, 1)] == []
+
+
+class Reassigning(find_algorithm(IN_VIEWS)):  # type: ignore[misc]
+    """Gives out roles at random."""
+
+    def release(self, out: Out) -> None:
+        super().release(out)
+        self.views.assign(out.choose(self.n), MEMBER + out.choose(2), out)
+        self._follow(out)
+
+
+def test_random_schedules_in_which_roles_change() -> None:
+    result = fuzz(
+        Reassigning,
+        nodes=5,
+        groups=2,
+        runs=60,
+        requests=2,
+        crashes=1,
+        suspicions=2,
+        timers="patient",
+        options={"voters": "3", "visitors": "1"},
+    )
+    assert result.ok, result.verdict()
+    for seed in range(40):
+        assert superseded_members(Reassigning, seed, crashes=1, suspicions=2, visiting="1") == []
 
 
 # -- cuts ------------------------------------------------------------------------------------------------------------
@@ -350,7 +434,7 @@ def superseded_members(
         stepper.take(action)
         inside: list[Any] = [stepper.nodes[process] for process in stepper.holders()]
         for late in inside:
-            since = {process: first for process, _, _, first in late.views.view.members}
+            since = {process: first for process, _, _, first, _ in late.views.view.members}
             for early in inside:
                 member = 0 <= since.get(early.me, -1) <= early.lock.entered
                 if member and early.lock.fence < late.lock.fence and late.lock.entered == late.lock.view:

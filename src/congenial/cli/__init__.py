@@ -25,7 +25,7 @@ from congenial.kernel.errors import ConfigError, CongenialError
 
 SUBCOMMANDS = (
     "list", "sim", "compare", "check", "fuzz", "replay", "sweep", "reproduce", "detector", "studio",
-    "node", "lock", "status", "certs", "demo",
+    "node", "lock", "status", "members", "certs", "demo",
 )  # fmt: skip
 
 FAILED = 1

@@ -83,9 +83,9 @@ def connect(config: Path, node: str, socket: str) -> Client:
     if socket:
         return Client(socket, check_user=False)  # the user says whom to trust
     described: ClusterConfig = load_config(config)
-    if node:
-        described.index(node)
     present = sockets_here(described, (node,) if node else described.members)
+    if node and not present and not described.seeds:
+        described.check_member(node)  # unless it has entered by seeds
     if len(present) != 1:
         found = f"{len(present)} nodes" if present else "no node"
         say = "choose one with --node" if present else "start one with `congenial node`"

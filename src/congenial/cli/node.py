@@ -18,6 +18,7 @@ congenial node --name a --state /var/lib/congenial --metrics-port 9100 --log-jso
 congenial node --name a --socket /run/congenial/a.sock
 congenial node --name a --socket /run/congenial/a.sock --socket-mode 660 --socket-group web --clients 10.0.0.1:7201
 congenial node --name a --listen 0.0.0.0 --metrics 0.0.0.0:9100
+congenial node --name d --seeds 127.0.0.1:7101,127.0.0.1:7102
 """
 
 STATUS_PERIOD = 1.0  # seconds between two looks whether what the service manager shows is still true
@@ -39,6 +40,10 @@ def command(
     socket_group: Annotated[str, typer.Option(help="The group that the socket belongs to.")] = "",
     clients: Annotated[str, typer.Option(help="Serve programs elsewhere, over TLS, at this host:port.")] = "",
     state: Annotated[str, typer.Option(help="The state directory, if not as in the configuration.")] = "",
+    seeds: Annotated[
+        str, typer.Option(help="Enter a running cluster by any of these members: host:port, several with commas.")
+    ] = "",
+    address: Annotated[str, typer.Option(help="Where the others call a node with --seeds, if not any port.")] = "",
     listen: Annotated[str, typer.Option(help="Where to listen, if not at the node's address: host or host:port.")] = "",
     metrics: Annotated[str, typer.Option(help="Serve metrics, /healthz and /readyz at this host:port.")] = "",
     metrics_port: Annotated[int, typer.Option(help="Serve them on this port, for this machine only.")] = 0,
@@ -50,9 +55,9 @@ def command(
     It stops on Ctrl-C or SIGTERM, and reads its certificates again on SIGHUP. If it can take part no more (its state
     cannot be saved, or another process has taken its name) it says why, and its exit code is 1.
 
-    The first time, all nodes of a cluster must be started. Later a majority is enough, and a restarted node rejoins:
-    with its state directory it remembers what it had promised; without one it asks the others, and a majority of the
-    nodes must remember.
+    The first time, all nodes in the cluster's file must be started. Others enter later, with --seeds. From then on a
+    majority is enough, and a restarted node rejoins: with its state directory it remembers what it had promised;
+    without one it asks the others, and a majority of the nodes must remember.
     """
     import logging
     import sys
@@ -72,7 +77,9 @@ def command(
     logging.getLogger("congenial").addHandler(handler)
     logging.getLogger("congenial").setLevel(logging.DEBUG if verbose else logging.INFO)
     described = load_config(config)
-    described.index(name)
+    if seeds:
+        described = replace(described, seeds=tuple(seeds.replace(",", " ").split()), address=address)
+    described.check_member(name)
     if metrics and metrics_port:
         raise ConfigError("choose one of --metrics and --metrics-port")
     given: dict[str, Any] = {"state": state, "listen": listen, "metrics": metrics}
@@ -117,7 +124,8 @@ async def serve_until_stopped(
     with await listen(path, mode, group) as listener:  # before the others hear of this node
         async with cluster:
             services = [await serve(cluster, listener)]
-            where = f"{cluster.config.listening(cluster.name)} and {path}"
+            config, place = cluster.config, cluster._host.place
+            where = f"{place if config.seeds else config.listening(cluster.name)} and {path}"
             if clients:
                 services.append(await serve_at(cluster, clients))
                 where += f", and for programs elsewhere on {clients}"

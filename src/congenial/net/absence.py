@@ -91,7 +91,7 @@ def not_open(membership: Membership, brief: bool = False) -> ClusterDegraded:
     """Why the cluster is not open yet, or no more."""
     if membership.ended:
         return ClusterDegraded(membership.ended)
-    absent = tuple([membership.members[peer] for peer in membership.roster.absent()])
+    absent = tuple([membership.name_of(peer) for peer in membership.roster.absent()])
     reasons = [f"{link.name}: {link.refusal}" for link in membership.links if link.name in absent and link.refusal]
     why = f" ({'; '.join(reasons)})" if reasons else ""
     away = [link for link in membership.links if link.name in absent]

@@ -18,6 +18,7 @@ LISTEN_RULE = 'a host or host:port, such as "0.0.0.0", or empty'
 
 Listen = Annotated[str, Meta(description=LISTEN_RULE)]
 Place = Annotated[str, Meta(description='an address host:port, such as "0.0.0.0:9100", or empty')]
+Seeds = Annotated[tuple[str, ...], Meta(description='addresses host:port, such as ["127.0.0.1:7101"]')]
 Address = Annotated[str, Meta(description='an address host:port, such as "127.0.0.1:7101"')]
 
 
@@ -39,6 +40,14 @@ def check_nodes(key: str, nodes: object) -> None:
         same = at.setdefault((_canonical(where[0]), where[1]), name)
         if same != name:
             raise wrong(f"{key}.{name}", text, f"an address of its own: node {same!r} is at that one")
+
+
+def check_seeds(seeds: tuple[str, ...]) -> None:
+    for text in seeds:
+        try:
+            address(text)
+        except ConfigError as error:
+            raise ConfigError(f"seeds: {error}") from None
 
 
 def check_name(name: object) -> None:

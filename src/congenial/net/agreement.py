@@ -6,6 +6,7 @@ their order. It is told of suspicions, and tells the layer above of new views.
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final, Protocol
 
 from congenial.kernel.effects import EVERYONE, Effect
@@ -17,6 +18,7 @@ from congenial.net.codec import Vocabulary
 from congenial.net.errors import ProtocolError
 from congenial.net.link import MOST_PATIENT, Link
 from congenial.net.membership import Membership
+from congenial.net.names import MOST_PROCESSES
 from congenial.net.seat import Seat
 from congenial.net.view_lease import Grants, ViewLease
 from congenial.net.wire import Echo
@@ -40,7 +42,14 @@ class Agreement:
         self.membership = membership
         self.vocabulary = vocabulary
         self.follower = follower
-        self.node = ViewsNode(membership.me, membership.n, voters)
+        config = membership.config
+        abouts = tuple([f"{name} {config.nodes.get(name, '')}" for name in membership.founders])
+        self.node = ViewsNode(membership.me, MOST_PROCESSES, membership.n, voters, abouts)
+        self.node.views.about = f"{membership.name} {membership.address}"
+        self.node.views.takes_part = True
+        self.gone = asyncio.Event()  # this process has left
+        self.settled_in = False  # has this process been a member since it was started?
+        membership.is_member = lambda: self.since >= 0
         self.seat = Seat(self, membership, self.node, MUTEX, "views")
         self.told = self.view  # the last view that the layer above knows of
         timing = membership.timing
@@ -59,11 +68,17 @@ class Agreement:
     def voters(self) -> list[int]:
         return [process for process, _ in self.view.voters]
 
+    def everyone(self) -> set[int]:
+        """The members, and voters that are away."""
+        return {*self.view.processes, *self.voters()}
+
     def begin(self) -> None:
         """The cluster is founded: go on from where this member was, or begin."""
         event = self.seat.recovery()
         if event is not None:
-            self.grants.assume(range(self.membership.n))
+            self.grants.assume([*range(self.membership.n), *self.view.processes])
+            self._know_members()  # there must be links before anything is sent
+            self.node.views.suspects |= {link.peer for link in self.membership.links if link.away}
             self.seat.step(event)
         self._follow()
         for link in self.membership.links:
@@ -87,6 +102,20 @@ class Agreement:
 
     def suspect(self, peer: int, away: bool) -> None:
         self.step(Suspected(peer) if away else Trusted(peer))
+        if not away:
+            self._ask_soon()
+
+    def inform(self, peer: int) -> None:
+        """There is a connection to a process. If it is no member, it may not know of the present view."""
+        if peer not in self.view.processes and self.view.number > 0:
+            self.step(Call(lambda _, out: self.node.views.inform(peer, out)))
+
+    def _ask_soon(self) -> None:
+        """A process that is new asks to be a member as soon as it hears all members."""
+        views = self.node.views
+        others = set(self.view.processes) - {self.membership.me}
+        if not self.settled_in and views.takes_part and self.since < 0 and not others & views.suspects:
+            self.step(Call(lambda _, out: views.join(out)))
 
     def is_current(self, peer: int, number: int) -> bool:
         """Is what a peer sent in this view for the present one? If it is for an earlier one, tell the peer."""
@@ -98,6 +127,10 @@ class Agreement:
         """Numbers that begin with the view's run out."""
         self.step(Call(lambda _, out: self.node.views.renew(out)))
 
+    def assign(self, process: int, role: int) -> None:
+        """Ask that a process gets a role."""
+        self.step(Call(lambda _, out: self.node.views.assign(process, role, out)))
+
     def leave(self) -> None:
         """This process wants to be a member no longer."""
         self.step(Call(lambda _, out: self.node.views.leave(out)))
@@ -108,16 +141,28 @@ class Agreement:
             self._look()
 
     def _look(self) -> None:
-        if self.view is not self.told:
+        while self.view is not self.told:
             self._follow()
 
     def _follow(self) -> None:
         """Go on in the present view."""
         before, view = self.told, self.view
         self.told = view
+        self.settled_in = self.settled_in or self.since >= 0
+        if self.since < 0 and not self.node.views.takes_part:
+            self.gone.set()
+        self._know_members()
+        for link in self.membership.links:
+            if link.away and link.peer not in self.node.views.suspects:
+                self.seat.step(Suspected(link.peer))
         rest = self.grants.on_view(before, view)
         self.lease.begin(view, self.node.views.birth, self.since >= 0)
         self.follower.on_view(view, self.since, rest)
+
+    def _know_members(self) -> None:
+        view = self.view
+        named = [(name, place) for name, _, place in [member[4].partition(" ") for member in view.members] if name]
+        self.membership.follow(named, view.processes, self.everyone())
 
     # -- leases ----------------------------------------------------------------------------------------
 
@@ -138,7 +183,7 @@ class Agreement:
 
     def send(self, seat: Seat, dst: int, message: Message) -> None:
         body = self.vocabulary.encode(message)
-        links = self.membership.links if dst == EVERYONE else [self.membership.link_to[dst]]
+        links = self.membership.links if dst == EVERYONE else [self.membership.link_to.get(dst)]
         for link in links:
             if link is not None:
                 link.send(VIEWS_KEY, body)

@@ -6,10 +6,12 @@ A program asks:
     {"do": "release", "id": 1}
     {"do": "status", "id": 2, "top": 20}
     {"do": "ping", "id": 3, "timeout": 3.0}
+    {"do": "members", "id": 4, "name": "d", "role": "voter"}
 
 and the node answers {"id": 1, "fence": 17} or {"id": 1, "error": "LockTimeout", "text": "..."}. A status comes in
 several lines, each with a part of it; all but the last one say "more". A ping says how long the program waits for an
-answer; the answer, how long the node surely is a member. `read`, `write`, `fresh`, `confirm` and `watch` are about
+answer; the answer, how long the node surely is a member. `members` asks for the members, and may change the role of one
+of them. `read`, `write`, `fresh`, `confirm` and `watch` are about
 notes (`congenial.net.board`).
 
 What a program holds is released when its connection ends. When a lock is lost, the node sends
@@ -55,7 +57,7 @@ ERRORS: dict[str, type[CongenialError]] = {
 class Ask(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """What a program asks of the node."""
 
-    do: Literal["acquire", "release", "status", "ping", "read", "write", "fresh", "confirm", "watch"]
+    do: Literal["acquire", "release", "status", "ping", "read", "write", "fresh", "confirm", "watch", "members"]
     id: int
     mode: Literal["exclusive", "shared", "group", "semaphore"] = "exclusive"
     name: str = ""
@@ -69,6 +71,7 @@ class Ask(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     fence: int = 0  # of a note, as what follows
     turn: int = 0
     value: bytes = b""
+    role: str = ""  # that the member `name` is to have
 
     def names(self) -> tuple[str, str]:
         if not self.raw:
@@ -97,3 +100,4 @@ class Answer(msgspec.Struct, omit_defaults=True):
     drift: float = 0.001  # how differently clocks may run, as the cluster says: seconds in a second
     me: str = ""  # the node, in this life
     there: list[str] = []
+    members: list[tuple[str, str, bool, bool]] = []  # name, address, voter, present

@@ -16,6 +16,7 @@ from congenial.net.blocking_locks import BlockingGuarded, BlockingHeld, Blocking
 from congenial.net.config import ClusterConfig, ClusterFields, config_of
 from congenial.net.locks import Cluster, LockForms
 from congenial.net.loop_thread import LoopThread
+from congenial.net.members import Member
 from congenial.net.names import readable
 from congenial.net.primitives.forms import BlockingPrimitives
 from congenial.net.replica import Machine
@@ -60,6 +61,18 @@ class BlockingCluster(LockForms[BlockingLock, "BlockingHeld | None"], BlockingPr
     def wait_ended(self) -> str:
         """Wait until this process takes part no more, for good, and return why; as `Cluster.wait_ended`."""
         return self._run(self._cluster.wait_ended())
+
+    def leave(self) -> None:
+        """Take part no more, for good; as `Cluster.leave`."""
+        self._end(self._cluster.leave())
+
+    def members(self) -> list[Member]:
+        """The members of the cluster; as `Cluster.members`."""
+        return self._call(self._cluster.members)
+
+    def assign(self, name: str, role: str) -> None:
+        """Give a member another role; as `Cluster.assign`."""
+        self._run(self._cluster.assign(name, role))
 
     def guarded(self, name: str | bytes, machine: Machine, *, timeout: float | None = None) -> BlockingGuarded:
         """A replicated object, whose operations are issued under a lock; as `Cluster.guarded`."""

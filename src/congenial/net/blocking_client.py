@@ -14,6 +14,7 @@ from congenial.net.config import ClusterConfig
 from congenial.net.endpoints import Where
 from congenial.net.locks import LockForms
 from congenial.net.loop_thread import LoopThread
+from congenial.net.members import Member
 from congenial.net.names import readable
 from congenial.net.primitives.forms import BlockingPrimitives
 from congenial.net.tls import Tls
@@ -52,6 +53,14 @@ class BlockingClient(LockForms[BlockingLock, "BlockingHeld | None"], BlockingPri
     def status_of_all(self, *, lock: str | None = None, top: int = 1000) -> dict[str, dict[str, Any] | None]:
         """As `BlockingCluster.status_of_all`."""
         return self._run(self._client.status_of_all(lock=lock, top=top))
+
+    def members(self) -> list[Member]:
+        """As `Cluster.members`."""
+        return self._run(self._client.members())
+
+    def assign(self, name: str, role: str) -> None:
+        """As `Cluster.assign`."""
+        self._run(self._client.assign(name, role))
 
     @property
     def _inner(self) -> Client:

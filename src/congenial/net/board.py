@@ -140,8 +140,8 @@ class Board:
 
     def present(self) -> list[str]:
         """The members that are there, in this life of theirs."""
-        incarnations = self.membership.roster.incarnations
-        there = [f"{link.name}:{incarnations[link.peer]}" for link in self.membership.links if not link.away]
+        known = self.membership.roster.known
+        there = [f"{link.name}:{known(link.peer)}" for link in self.membership.links if not link.away]
         return [self.me, *there]
 
     def is_there(self, whom: str) -> bool:
@@ -152,7 +152,7 @@ class Board:
             return life == str(self.membership.incarnation)
         for link in self.membership.links:
             if link.name == name:
-                return not link.away and str(roster.incarnations[link.peer]) in (life, "0")
+                return not link.away and str(roster.known(link.peer)) in (life, "0")
         return False
 
     # -- asking ----------------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ class Board:
         voters: Voters
         if agreement is None:
             number, voters, birth = 0, tuple([(member, 0) for member in sorted(members)]), 0
-            if membership.storage.load("notes") is None and not self._has_founded():
+            if membership.storage.load("notes") is None and not membership.roster.has_founded():
                 birth = FORGOTTEN
         else:
             view = agreement.view
@@ -224,10 +224,6 @@ class Board:
                 self.notes.save_base(self.out)
             self.notes.move(number, voters, members, birth, self.out)
             self._look()
-
-    def _has_founded(self) -> bool:
-        membership = self.membership
-        return membership.roster.founded[membership.me] == membership.incarnation
 
     def _voters(self, notes: SavedNotes) -> list[int]:
         return [process for process, _ in notes.view[1]]

@@ -29,7 +29,7 @@ from congenial.kernel.errors import ConfigError, CongenialError
 from congenial.net import forks
 from congenial.net.acquiring import SEMAPHORE, Acquirable
 from congenial.net.asks import ERRORS, REFUSED, Answer, Ask
-from congenial.net.checked import Seconds, Text, checked
+from congenial.net.checked import Seconds, Text, checked, wrong
 from congenial.net.config import ClusterConfig
 from congenial.net.endpoints import Endpoint, LocalEndpoint, Where, endpoints_of
 from congenial.net.errors import ClusterDegraded
@@ -37,6 +37,7 @@ from congenial.net.held import ONLY_HERE, Losable
 from congenial.net.lease import clock
 from congenial.net.locks import LockForms
 from congenial.net.logs import log
+from congenial.net.members import ROLES, Member
 from congenial.net.names import bytes_of, is_text, readable
 from congenial.net.primitives.forms import Primitives
 from congenial.net.remote_board import RemoteBoard
@@ -451,6 +452,16 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
         check_question(lock, top)
         name: str = "" if lock is None else checked("lock", lock, Text)
         return (await self.ask(Ask("status", 0, name=name, top=top))).status or {}
+
+    async def members(self) -> list[Member]:
+        """As `Cluster.members`."""
+        return [Member(*told) for told in (await self.ask(Ask("members", 0))).members]
+
+    async def assign(self, name: str, role: str) -> None:
+        """As `Cluster.assign`."""
+        if role not in ROLES:
+            raise wrong("role", role, "voter, member or gone")
+        await self.ask(Ask("members", 0, name=checked("name", name, Text), role=role))
 
     def _add(self, answer: Answer) -> None:
         """A part of a status."""

@@ -32,15 +32,18 @@ from congenial.net.wire import (
     Known,
     Notice,
     Nudge,
+    Parting,
     Probe,
     Query,
     Remind,
     Report,
     SeatData,
     Seats,
+    Seek,
     Tried,
     Try,
     View,
+    Welcome,
 )
 from congenial.transform.instances import Inside
 from congenial.transform.lock_in_views import Inherited, InView
@@ -69,7 +72,7 @@ class Vocabulary:
         body: Any = Union[tuple(self.by_wire)]  # noqa: UP007 (made at run time)
         frames: Any = Challenge | Hello | View | Data[body] | SeatData[body] | Ack | Beat | Echo | Bye
         frames |= Nudge | Seats | Query | Report | Remind | Known | Notice[body]
-        frames |= Claimed | Try | Probe | Tried
+        frames |= Claimed | Try | Probe | Tried | Seek | Welcome | Parting
         self._decode: Callable[[bytes | memoryview], Frame] = msgspec.msgpack.Decoder(frames).decode
         self._decode_body: Callable[[msgspec.Raw], msgspec.Struct] = msgspec.msgpack.Decoder(body).decode
         story = [

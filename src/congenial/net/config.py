@@ -14,6 +14,12 @@ All of that is in a `ClusterConfig`. It comes from the arguments of `join`, or f
     b = "10.0.0.2:7101"
     c = "10.0.0.3:7101"
 
+Or it names members of a running cluster, by any of which a process enters that is not in the list:
+
+    cluster = "jukebox"
+    seeds = ["10.0.0.1:7101", "10.0.0.2:7101"]
+    address = "10.0.0.4:7101"           # where the others call this process; if not given, a free port
+
     [tls]                               # paths are relative to this file; {name} is the node's name
     ca = "certs/ca.pem"
     certificate = "certs/{name}.pem"
@@ -25,7 +31,7 @@ from __future__ import annotations
 import os
 import socket
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -38,8 +44,11 @@ from congenial.net.addresses import (
     Address,
     Listen,
     Place,
+    Seeds,
     address,
+    check_name,
     check_nodes,
+    check_seeds,
     checked_place,
     is_loopback,
     listening_address,
@@ -115,7 +124,7 @@ class ClusterConfig:
     congenial.kernel.errors.ConfigError: node 'a' is at 10.0.0.1:7101, beyond this machine, and there are no ...
     """
 
-    nodes: Mapping[str, Address]  # address of every member, by name
+    nodes: Mapping[str, Address] = field(default_factory=dict)  # address of every founder, by name
     cluster: ClusterName = "congenial"
     algorithm: AlgorithmName | type[Node] = DEFAULT_ALGORITHM
     options: Mapping[str, Text] = field(default_factory=dict)
@@ -129,22 +138,16 @@ class ClusterConfig:
     metrics: Place = ""  # host:port where Prometheus metrics, /healthz and /readyz are served
     metrics_by_lock: Flag = False  # whether metrics tell locks apart, by a label with the lock's name
     spans: Flag = False  # whether to make OpenTelemetry spans of locks
+    seeds: Seeds = ()  # addresses of members of a running cluster, by any of which a process enters it
+    address: Place = ""  # where others call a process that enters by seeds; empty for a free port
 
     def __post_init__(self) -> None:
-        check_nodes("nodes", self.nodes)
+        if self.nodes or not self.seeds:
+            check_nodes("nodes", self.nodes)
         check_fields(self)
-        for name, text in self.nodes.items():
-            if self.tls is None and not self.insecure and not is_loopback(address(text)[0]):
-                raise ConfigError(
-                    f"node {name!r} is at {text}, beyond this machine, and there are no certificates: "
-                    "give them ([tls] in cluster.toml, or tls=...), or set insecure = true"
-                )
-            place = listening_address(self.listen, text)
-            if self.tls is None and not self.insecure and not is_loopback(address(place)[0]):
-                raise ConfigError(
-                    f"listen = {shown(self.listen)}: that is beyond this machine, and there are no certificates: "
-                    "give them ([tls] in cluster.toml, or tls=...), or set insecure = true"
-                )
+        check_seeds(self.seeds)
+        checked_place("address", self.address)
+        self._check_reach()
         checked_place("metrics", self.metrics)
         try:
             system = self.system()
@@ -165,33 +168,70 @@ class ClusterConfig:
             raise ConfigError(f"semaphores = {shown(self.semaphores)}: {error}") from None
         if within_epoch(semaphores.problem).name != KMUTEX.name:
             raise ConfigError(f"{semaphores.name} is no algorithm for semaphores: it cannot let in several at a time")
+        if self.seeds and not self.elastic:
+            raise ConfigError(f"seeds: the members are fixed with {system.name}; they change with {DEFAULT_ALGORITHM}")
+
+    def _check_reach(self) -> None:
+        """Beyond this machine members need certificates."""
+        if self.tls is not None or self.insecure:
+            return
+        advice = "give them ([tls] in cluster.toml, or tls=...), or set insecure = true"
+        for name, text in self.nodes.items():
+            if not is_loopback(address(text)[0]):
+                raise ConfigError(
+                    f"node {name!r} is at {text}, beyond this machine, and there are no certificates: {advice}"
+                )
+        for key, text in [("address", self.address), *[("seeds", seed) for seed in self.seeds]]:
+            if text and not is_loopback(address(text)[0]):
+                raise ConfigError(f"{key}: {text} is beyond this machine, and there are no certificates: {advice}")
+        for text in self.nodes.values() or [self.address or self.seeds[0]]:
+            place = listening_address(self.listen, text)
+            if not is_loopback(address(place)[0]):
+                raise ConfigError(
+                    f"listen = {shown(self.listen)}: that is beyond this machine, and there are no certificates: "
+                    f"{advice}"
+                )
+
+    @property
+    def elastic(self) -> bool:
+        """Whether members may come and go."""
+        return follows_views(self.algorithm) and (not self.semaphores or follows_views(self.semaphores))
 
     @property
     def members(self) -> tuple[str, ...]:
-        """All names in the order that numbers them."""
+        """The founders, in the order that numbers them."""
         return tuple(sorted(self.nodes))
 
-    def index(self, name: str) -> int:
+    def check_member(self, name: str) -> None:
+        """`ConfigError` if no process can be a member with this name."""
         if not isinstance(name, str):
             raise wrong("name", name, "the name of a node")
-        if name not in self.nodes:
+        if self.seeds:
+            check_name(name)
+        elif name not in self.nodes:
             raise ConfigError(f"{name!r} is not a node of cluster {self.cluster!r}: {did_you_mean(name, self.members)}")
-        return self.members.index(name)
+
+    def places(self) -> list[str]:
+        """All addresses of members that are known before any of them is called."""
+        return [*self.nodes.values(), *self.seeds, *([self.address] if self.address else [])]
 
     def listening(self, name: str) -> str:
         """The address at which a member listens. Others call it at its address in `nodes`."""
-        return listening_address(self.listen, self.nodes[name])
+        return listening_address(self.listen, self.nodes.get(name, self.address))
 
     def system(self) -> System:
-        return System(find_algorithm(self.algorithm), len(self.nodes), self.options)
+        return System(find_algorithm(self.algorithm), max(len(self.nodes), 1), self.options)
 
     def semaphore_system(self, k: int) -> System:
         """The algorithm of semaphores, for a process at each of every member's k seats."""
-        given = self.algorithm
-        in_views = given.endswith("+views") if isinstance(given, str) else issubclass(given, InViews)
-        algorithm = find_algorithm(self.semaphores or (SEMAPHORES_IN_VIEWS if in_views else OTHER_SEMAPHORES))
+        fitting = SEMAPHORES_IN_VIEWS if follows_views(self.algorithm) else OTHER_SEMAPHORES
+        algorithm = find_algorithm(self.semaphores or fitting)
         known = [option.name for option in algorithm.spec.options]
-        return System(algorithm, k * len(self.nodes), {"k": str(k)} if "k" in known else {})
+        return System(algorithm, k * max(len(self.nodes), 1), {"k": str(k)} if "k" in known else {})
+
+
+def follows_views(algorithm: str | type[Node]) -> bool:
+    return algorithm.endswith("+views") if isinstance(algorithm, str) else issubclass(algorithm, InViews)
 
 
 class ClusterFields(TypedDict, total=False):
@@ -210,6 +250,8 @@ class ClusterFields(TypedDict, total=False):
     metrics: str
     metrics_by_lock: bool
     spans: bool
+    seeds: Sequence[str]
+    address: str
 
 
 def config_of(
@@ -217,14 +259,19 @@ def config_of(
 ) -> ClusterConfig:
     """The cluster that the arguments of `join` describe. What is given besides `config` replaces what is in it."""
     given: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+    if isinstance(given.get("seeds"), list):
+        given["seeds"] = tuple(given["seeds"])
     if peers is not None:
         check_nodes("peers", peers)
         given["nodes"] = peers
     if config is not None:
         described = config if isinstance(config, ClusterConfig) else load_config(config)
         return replace(described, **given) if given else described
-    if peers is None:
-        raise ConfigError("name the members of the cluster: peers={name: 'host:port', ...} or config='cluster.toml'")
+    if peers is None and not given.get("seeds"):
+        raise ConfigError(
+            "name the members of the cluster: peers={name: 'host:port', ...} or config='cluster.toml'; "
+            "or some of a running one: seeds=['host:port', ...]"
+        )
     return ClusterConfig(**given)
 
 
@@ -236,7 +283,8 @@ def load_config(path: str | Path) -> ClusterConfig:
     path = _path(path)
     data = read_toml(path)
     try:
-        check_nodes("nodes", data.get("nodes", {}))
+        if not data.get("seeds"):
+            check_nodes("nodes", data.get("nodes", {}))
         options = data.get("options", {})
         if isinstance(options, dict):  # a number may be written as a number
             data["options"] = {name: str(value) if type(value) is int else value for name, value in options.items()}

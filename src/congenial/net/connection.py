@@ -1,9 +1,9 @@
 """One TCP connection to a peer: cuts bytes into frames, exchanges greetings, and then serves a link.
 
-Of two peers the one with the smaller number calls. Each end proves that it belongs to the cluster (`handshake`), and
-says who it is and how far it has got (`Hello`). The end that was called says so only if it accepts the caller, and the
-caller's next frame says that it accepts the end that was called. Only then does the connection belong to the link, and
-only then does what arrives on it count as a sign of life.
+Of two members the one whose name comes first calls; a process that is no member calls all. Each end proves that it
+belongs to the cluster (`handshake`), and says who it is and how far it has got (`Hello`). The end that was called says
+so only if it accepts the caller, and the caller's next frame says that it accepts the end that was called. Only then
+does the connection belong to the link, and only then does what arrives on it count as a sign of life.
 
 A peer that has not proven itself is told nothing but "refused"; the log says why.
 """
@@ -22,7 +22,7 @@ from congenial.net.link import Link
 from congenial.net.logs import Seldom, log
 from congenial.net.secret import Secret
 from congenial.net.turn import Turn
-from congenial.net.wire import LONGEST_FRAME, Bye, Challenge, Frame, FrameReader, Hello, encode_frame
+from congenial.net.wire import LONGEST_FRAME, Bye, Challenge, Frame, FrameReader, Hello, Seek, Welcome, encode_frame
 
 CHUNK = 1 << 15  # bytes that are read at a time. Without a buffer of our own asyncio allocates 256 KiB for each read.
 HANDSHAKE = 5.0  # seconds in which a connection must prove which member it is
@@ -46,6 +46,9 @@ class Reception(Protocol):
 
     def recognise(self, hello: Hello, certified: tuple[str, ...] | None, link: Link | None) -> Link:
         """The link that a connection belongs to; `ProtocolError` if it must not connect."""
+
+    def welcome(self, seek: Seek, certified: tuple[str, ...] | None) -> Welcome:
+        """What to tell a process that looks for the members; `ProtocolError` if it must not be one."""
 
     def accept(self, hello: Hello, link: Link, connection: Connection) -> None:
         """The peer and we accept each other: the connection is the link's from now on."""
@@ -126,6 +129,8 @@ class Connection(asyncio.BufferedProtocol):
             self._on_challenge(frame)
         elif type(frame) is Hello and self.challenged:
             self._on_hello(frame)
+        elif type(frame) is Seek and self.challenged and not self.calling:
+            self._on_seek(frame)
         else:
             raise ProtocolError(f"sent {type(frame).__name__} before saying who it is")
 
@@ -152,7 +157,16 @@ class Connection(asyncio.BufferedProtocol):
             self.greeting = hello
             self.write(self.handshake.prove(self.above.hello(link, hello)))
 
-    def _require_proof(self, frame: Challenge | Hello) -> None:
+    def _on_seek(self, seek: Seek) -> None:
+        self._require_proof(seek)
+        self.who = seek.sender
+        self.write(self.handshake.prove(self.above.welcome(seek, self.certified())))
+        transport = self.transport
+        self._forget()
+        if transport is not None:
+            transport.close()
+
+    def _require_proof(self, frame: Challenge | Hello | Seek) -> None:
         self.proven = self.handshake.proven(frame)
         if not self.proven:
             raise ProtocolError(f"its proof does not fit: {SAME_SECRET} (here: {self.above.secret.source})")

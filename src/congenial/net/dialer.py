@@ -22,11 +22,18 @@ class Dialer:
     """`connect(link)` makes the protocol object of a new connection."""
 
     def __init__(
-        self, name: str, config: ClusterConfig, tls: ssl.SSLContext | None, connect: Callable[[Link], Connection]
+        self,
+        name: str,
+        config: ClusterConfig,
+        tls: ssl.SSLContext | None,
+        may_call: Callable[[Link], bool],
+        connect: Callable[[Link], Connection],
     ) -> None:
         self.name = name
         self.config = config
+        self.may_call = may_call
         self.connect = connect
+        self.turns = 0  # of the addresses of peers that have several
         self.options: dict[str, Any] = {}
         if tls is not None:
             self.options = {"ssl": tls, "ssl_handshake_timeout": connections.HANDSHAKE}
@@ -37,7 +44,7 @@ class Dialer:
         timing = self.config.timing
         pause = timing.reconnect
         while True:
-            if self.witness is None or self.witness is link:
+            if self.may_call(link) and link.places and (self.witness is None or self.witness is link):
                 connection = await self._call(link)
                 if connection is not None and connection.accepted:
                     pause = timing.reconnect
@@ -54,7 +61,8 @@ class Dialer:
 
     async def _call(self, link: Link) -> Connection | None:
         """Call a peer once, and wait until the connection is closed."""
-        place = self.config.nodes[link.name]
+        self.turns += 1
+        place = link.places[self.turns % len(link.places)]
         options = self.options | {"server_hostname": link.name} if self.options else {}
         connection: Connection | None = None
         error: Exception | None = None

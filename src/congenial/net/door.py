@@ -189,7 +189,7 @@ class Door(Entrance):
                 if link.peer not in self.barred:
                     link.send(self.key, body)
         else:
-            to = self.membership.link_to[self.numbering.member(dst)]
+            to = self.membership.link_to.get(self.numbering.member(dst))
             if to is not None and to.peer not in self.barred:
                 to.send(self.key, body)
         self.membership.check_crowd()

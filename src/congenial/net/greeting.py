@@ -5,37 +5,59 @@ from __future__ import annotations
 from congenial.net.config import ClusterConfig
 from congenial.net.errors import ProtocolError
 from congenial.net.link import Link
-from congenial.net.wire import Hello
+from congenial.net.wire import Hello, Seek
 
 
 class Greeting:
-    def __init__(self, name: str, config: ClusterConfig, schema: str, algorithm: str) -> None:
+    def __init__(
+        self, name: str, config: ClusterConfig, founders: tuple[str, ...], address: str, schema: str, algorithm: str
+    ) -> None:
         self.name = name
         self.cluster = config.cluster
-        self.members = config.members
+        self.founders = founders
+        self.address = address  # where others can call this process
+        self.elastic = config.elastic  # other processes than the founders may become members
         self.schema = schema  # of the messages that the locks exchange
         self.algorithm = algorithm
 
     def hello(self, link: Link, mine: int, expected: int, received: int, founded: tuple[int, ...]) -> Hello:
         """To a peer, whose incarnation is expected to be `expected`."""
-        hello = Hello(self.cluster, self.name, link.name, self.members, self.schema, mine, expected, received, founded)
+        hello = Hello(self.cluster, self.name, link.name, self.founders, self.schema, mine, expected, received, founded)
         hello.dropped = link.acked
+        hello.address = self.address
         return hello
 
     def check(self, hello: Hello, certified: tuple[str, ...] | None, link: Link | None) -> None:
         """Raise `ProtocolError` if the peer must not connect. `certified` are the names in its certificate; `link` is
         that of the peer that we have called, None if the peer has called us."""
-        if hello.cluster != self.cluster:
-            raise ProtocolError(f"belongs to cluster {hello.cluster!r}; this is {self.cluster!r}")
+        self._check_cluster(hello.cluster)
         if hello.receiver != self.name:
             raise ProtocolError(f"looks for node {hello.receiver!r}; this is {self.name!r}")
-        if hello.members != self.members:
-            raise ProtocolError(f"has members {', '.join(hello.members)}; this cluster has {', '.join(self.members)}")
-        if hello.sender not in self.members or (link is None and hello.sender >= self.name):
+        if hello.members != self.founders:
+            raise ProtocolError(f"has members {', '.join(hello.members)}; this cluster has {', '.join(self.founders)}")
+        if not self.elastic and (hello.sender not in self.founders or (link is None and hello.sender >= self.name)):
             raise ProtocolError(f"{hello.sender!r} must not call {self.name!r}")
+        if hello.sender == self.name:
+            raise ProtocolError(f"has our name, {self.name!r}")
         if link is not None and hello.sender != link.name:
             raise ProtocolError(f"is {hello.sender!r}, where {link.name!r} was called")
-        if certified is not None and hello.sender not in certified:
-            raise ProtocolError(f"calls itself {hello.sender!r}, but its certificate is for {', '.join(certified)}")
-        if hello.schema != self.schema:
+        self._check_sender(hello.sender, hello.schema, certified)
+
+    def check_newcomer(self, seek: Seek, certified: tuple[str, ...] | None) -> None:
+        """Raise `ProtocolError` if a process must not enter the cluster."""
+        self._check_cluster(seek.cluster)
+        if not self.elastic:
+            raise ProtocolError(f"the members of this cluster are fixed: {', '.join(self.founders)}")
+        if seek.sender == self.name:
+            raise ProtocolError(f"this is {self.name!r} itself: give the address of another member")
+        self._check_sender(seek.sender, seek.schema, certified)
+
+    def _check_cluster(self, cluster: str) -> None:
+        if cluster != self.cluster:
+            raise ProtocolError(f"belongs to cluster {cluster!r}; this is {self.cluster!r}")
+
+    def _check_sender(self, name: str, schema: str, certified: tuple[str, ...] | None) -> None:
+        if certified is not None and name not in certified:
+            raise ProtocolError(f"calls itself {name!r}, but its certificate is for {', '.join(certified)}")
+        if schema != self.schema:
             raise ProtocolError(f"does not run {self.algorithm}, or runs another version of it")

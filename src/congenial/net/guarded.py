@@ -216,7 +216,7 @@ class Guard(Door):
         if isinstance(message, Gone):
             self._give_up(peer)
         elif isinstance(message, Barred):
-            who = self.membership.members[peer]
+            who = self.membership.name_of(peer)
             self.fail(ClusterDegraded(f"the replica of {self.name!r} here is too far behind: {who!r} has given it up"))
         else:
             super().receive(peer, message)
@@ -267,7 +267,7 @@ class Guard(Door):
 
     def _has_restarted(self, peer: int) -> bool:
         roster = self.membership.roster
-        return roster.incarnations[peer] not in (0, roster.founded[peer])
+        return roster.known(peer) not in (0, roster.founded[peer])
 
     def _give_up(self, peer: int) -> None:
         """The peer takes no part any more, and is sent nothing."""
@@ -277,7 +277,7 @@ class Guard(Door):
         self._happen(self.seat, GivenUp(self.numbering.process(peer)))
         self.pump()
         if self.membership.n - len(self.barred) < self.node.majority:
-            gone = tuple([self.membership.members[at] for at in sorted(self.barred)])
+            gone = tuple([self.membership.name_of(at) for at in sorted(self.barred)])
             self.fail(ClusterDegraded(f"too few replicas of {self.name!r} are left: {', '.join(gone)} are gone", gone))
 
     def fail(self, error: CongenialError) -> None:

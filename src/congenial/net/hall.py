@@ -184,7 +184,7 @@ class Hall(Entrance):
                 if other is not seat:
                     self.local.append((me, other, message))
         else:
-            to = membership.link_to[numbering.member(dst)]
+            to = membership.link_to.get(numbering.member(dst))
             if to is None:
                 self.local.append((me, self.seats[numbering.seat(dst)], message))
             else:

@@ -7,6 +7,8 @@ A proof is an HMAC, with the secret as its key, of all frames on this connection
 carries the proof included. Both random numbers are in it, so a recording of another connection does not fit; all of
 both greetings is, so nothing in them can be changed; and its place in the order is, so it cannot be sent back.
 
+A process that looks for the members says `Seek` instead of `Hello`, and gets a `Welcome`.
+
 With certificates the secret may be empty. The certificates then prove which member it is.
 """
 
@@ -17,9 +19,10 @@ import secrets
 
 from msgspec.structs import replace
 
-from congenial.net.wire import Challenge, Hello, encode_frame
+from congenial.net.wire import Challenge, Hello, Seek, Welcome, encode_frame
 
 NONCE = 32  # bytes
+Proven = Challenge | Hello | Seek | Welcome  # the frames that carry a proof
 
 
 class Handshake:
@@ -40,12 +43,12 @@ class Handshake:
         """The same frame, where it is received."""
         self.said.update(encode_frame(replace(frame, proof=b"")))
 
-    def prove(self, frame: Challenge | Hello) -> bytes:
+    def prove(self, frame: Proven) -> bytes:
         """Send a frame with its proof."""
         self.said.update(encode_frame(replace(frame, proof=b"")))
         return encode_frame(replace(frame, proof=self.said.digest()))
 
-    def proven(self, frame: Challenge | Hello) -> bool:
+    def proven(self, frame: Proven) -> bool:
         """Whether the proof of a frame fits that has been received."""
         self.said.update(encode_frame(replace(frame, proof=b"")))
         return hmac.compare_digest(self.said.digest(), frame.proof)

@@ -18,22 +18,25 @@ from congenial.net.errors import ClusterDegraded
 from congenial.net.journal import Owner
 from congenial.net.link import Link
 from congenial.net.logs import log
-from congenial.net.membership import Membership
+from congenial.net.membership import Entry, Membership
 from congenial.net.replica import Replicated
 from congenial.net.reports import Reports
+from congenial.net.seeking import seek
 from congenial.net.spans import Spans
 from congenial.net.storage import DirectoryStorage, Storage
 from congenial.net.table import LockTable
 from congenial.net.turn import Turn
 from congenial.net.viewed import ViewedLocks
 from congenial.parts.notes import Notes
-from congenial.transform.views import InViews
 
 
 class Host:
-    def __init__(self, name: str, config: ClusterConfig, storage: Storage | None = None) -> None:
+    """With seeds, `find_members` comes first."""
+
+    def __init__(self, name: str, config: ClusterConfig, place: str = "", storage: Storage | None = None) -> None:
         self.name = name
         self.config = config
+        self.place = place or config.nodes.get(name, config.address)  # where the others can call this process
         self.system = config.system()
         semaphores = config.semaphore_system(1)
         self.vocabulary = Vocabulary(
@@ -45,15 +48,23 @@ class Host:
             system.node(0)  # if it is not as nodes must be, say so now
         self.closed = False
         self.storage = storage or self._open_storage(semaphores.name)
+        self.rejoins = self.system.algorithm.rejoins and semaphores.algorithm.rejoins
+        if not config.seeds:
+            self._put_together(Entry(self.place, config.members, dict(config.nodes)))
+
+    async def find_members(self) -> None:
+        """Learn from the seeds what the cluster is, unless this process knows it from before."""
         try:
-            self._put_together(self.system.algorithm.rejoins and semaphores.algorithm.rejoins)
-        except OSError as error:
-            self.storage.abandon()
-            where = for_node(config.state, name)
-            raise ConfigError(f"cannot keep state in {where}: {error.strerror or error}") from error
+            founders: Any = self.storage.load("founders")
+            if founders is not None:
+                entry = Entry(self.place, tuple(founders), {})
+            else:
+                told = await seek(self.name, self.config, self.vocabulary.schema)
+                entry = Entry(self.place, told.founders, dict(told.members), told.founded)
         except BaseException:
             self.storage.abandon()
             raise
+        self._put_together(entry)
 
     def _open_storage(self, semaphores: str) -> Storage:
         config = self.config
@@ -62,13 +73,24 @@ class Host:
         owner = Owner(self.name, config.cluster, config.members, self.system.name, semaphores)
         return DirectoryStorage(for_node(config.state, self.name), owner)
 
-    def _put_together(self, rejoins: bool) -> None:
+    def _put_together(self, entry: Entry) -> None:
+        try:
+            self._make_layers(entry)
+        except OSError as error:
+            self.storage.abandon()
+            where = for_node(self.config.state, self.name)
+            raise ConfigError(f"cannot keep state in {where}: {error.strerror or error}") from error
+        except BaseException:
+            self.storage.abandon()
+            raise
+
+    def _make_layers(self, entry: Entry) -> None:
         self.turn = Turn(self.storage)
         self.turn.on_failure = self._give_up
-        self.membership = Membership(self.name, self.config, self.turn, self.vocabulary, self.system.name, rejoins)
-        kinds = (self.system.algorithm, self.config.semaphore_system(1).algorithm)
-        viewed = all([issubclass(kind, InViews) for kind in kinds])
-        table = ViewedLocks if viewed else LockTable
+        self.membership = Membership(
+            self.name, self.config, entry, self.turn, self.vocabulary, self.system.name, self.rejoins
+        )
+        table = ViewedLocks if self.config.elastic else LockTable
         self.locks = table(self.membership, self.vocabulary, self.system)
         self.board = Board(self.membership, self.vocabulary, self.locks.agreement)
         self.locks.on_new_view = self.board.follow
@@ -97,8 +119,9 @@ class Host:
             self.membership.dialer.options["ssl"] = calling
             log(logging.INFO, "certificates.read", node=self.name)
 
-    async def close(self) -> None:
-        """Leave: what was sent still arrives, the others are told, nothing is left behind."""
+    async def close(self, for_good: bool = False) -> None:
+        """Leave: what was sent still arrives, the others are told, nothing is left behind. With `for_good` the others
+        agree first to go on without this process, which then has no vote that they could need."""
         if self.closed or self.forked is not None:
             return
         self.closed = True
@@ -109,6 +132,8 @@ class Host:
                 with self.turn:
                     for entrance in self.locks.entrances():
                         entrance.close()
+            if for_good and not self.membership.ended:
+                await self.locks.leave()
             await self.membership.leave()
             self.storage.close()
         except OSError as error:

@@ -71,7 +71,9 @@ class Link:
         self.turn = turn
         self.peer = peer
         self.name = name
+        self.places: list[str] = []  # where it can be called
         self.now = now
+        self.made_at = now()
         self.connection: Pipe | None = None
         self.attached_at = 0.0  # when that was made
         self.detached_at = -math.inf  # when the last one ended
@@ -101,6 +103,11 @@ class Link:
         self.received = 0
         self.ack_sent = 0  # of `received`, what the peer has been told
         self.gap = False  # messages were dropped that this life of the peer has not received
+
+    def know_place(self, place: str) -> None:
+        """The peer may be called at this address."""
+        if place and place not in self.places:
+            self.places = [place, *self.places[:1]]
 
     @property
     def full(self) -> bool:

@@ -25,19 +25,23 @@ from typing import Any, Generic, TypeVar, Unpack
 from congenial.kernel.errors import ConfigError
 from congenial.net.absence import not_open, not_settled
 from congenial.net.acquiring import EXCLUSIVE, GROUP, SEMAPHORE, SHARED, Acquirable
+from congenial.net.agreement import Agreement
 from congenial.net.board import Board
 from congenial.net.checked import Count, Flag, Port, checked, checked_name, checked_timeout, wrong
 from congenial.net.config import ClusterConfig, ClusterFields, config_of
+from congenial.net.connection import place_of
 from congenial.net.door import ALONE_WANT
 from congenial.net.entrance import Entrance, Want
 from congenial.net.guarded import Guarded
 from congenial.net.held import Held
 from congenial.net.host import Host
+from congenial.net.members import Member, assign, members_of
 from congenial.net.metrics import MetricsServer, check_metrics
 from congenial.net.names import READERS, group_number, guarded_key, lock_key, readable, semaphore_key
-from congenial.net.porter import listen_at, start_listening
+from congenial.net.porter import listen_anywhere, listen_at, start_listening
 from congenial.net.primitives.forms import Primitives
 from congenial.net.replica import Machine
+from congenial.net.viewed import ViewedLocks
 
 L = TypeVar("L")
 T = TypeVar("T")
@@ -188,7 +192,7 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]], Primitives):
     ) -> None:
         if not isinstance(config, ClusterConfig):
             raise wrong("config", config, "a ClusterConfig; a file is read by join(..., config=...)")
-        config.index(name)
+        config.check_member(name)
         self.name = name
         self.config = config
         self._metrics_port: int = checked("metrics_port", metrics_port, Port)
@@ -234,14 +238,21 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]], Primitives):
         return self
 
     async def _started_host(self) -> Host:
+        config = self.config
         listeners: list[socket.socket] = []
+        place = config.nodes.get(self.name, config.address)
         if self._listener is not None:
             start_listening(self._listener)
             listeners.append(self._listener)
-        elif len(self.config.nodes) > 1:
-            listeners = await listen_at(self.name, self.config.listening(self.name))
+            place = place or place_of(self._listener.getsockname())
+        elif not place:
+            listeners, place = await listen_anywhere(self.name, config.listen, config.seeds[0])
+        elif len(config.nodes) > 1 or config.elastic:
+            listeners = await listen_at(self.name, config.listening(self.name))
         try:
-            host = Host(self.name, self.config)
+            host = Host(self.name, config, place)
+            if config.seeds:
+                await host.find_members()
         except BaseException:
             for listener in listeners:
                 listener.close()
@@ -250,14 +261,24 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]], Primitives):
         return host
 
     async def close(self) -> None:
-        """Leave the cluster. What this process holds is released."""
+        """Take part no more. What this process holds is released.
+
+        A member that has founded the cluster is expected back, and keeps its vote. One that has entered by seeds leaves
+        for good, as with `leave`."""
+        await self._end(bool(self.config.seeds))
+
+    async def leave(self) -> None:
+        """Take part no more, for good: the others agree to go on without this process and its vote."""
+        await self._end(True)
+
+    async def _end(self, for_good: bool) -> None:
         if self._forked is not None:
             return  # it is for the parent to leave
         for prepare in self._before_leaving:
             prepare()
         self._stop_metrics()
         if self._started is not None:
-            await self._started.close()
+            await self._started.close(for_good)
 
     def _stop_metrics(self) -> None:
         metrics, self._metrics = self._metrics, None
@@ -291,6 +312,23 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]], Primitives):
         membership = self._host.membership
         await membership.over.wait()
         return membership.ended
+
+    def members(self) -> list[Member]:
+        """The members of the cluster, as far as this process knows, and voters that are away."""
+        return members_of(self._agreement)
+
+    async def assign(self, name: str, role: str) -> None:
+        """Make a member a "voter", or a "member" without a vote. A few voters, an odd number, agree on who the members
+        are; if there are enough of them, the last one makes room. Or say that a voter which has crashed is "gone": then
+        it is not expected back, and its vote is not needed."""
+        await assign(self._agreement, name, role)
+
+    @property
+    def _agreement(self) -> Agreement:
+        locks = self._host.locks
+        if not isinstance(locks, ViewedLocks):
+            raise ConfigError(f"the members of a cluster with {self.config.algorithm} are fixed")
+        return locks.agreement
 
     def guarded(self, name: str | bytes, machine: Machine, *, timeout: float | None = None) -> Guarded:
         """A replicated object, whose operations are issued under a lock (`congenial.net.guarded`).
@@ -346,9 +384,11 @@ def join(
     metrics_port: int = 0,
     **settings: Unpack[ClusterFields],
 ) -> Cluster:
-    """Become member `name` of a cluster. `peers` gives the addresses of all members; or `config` gives the cluster, as
-    a `ClusterConfig` or the path of a `cluster.toml`. The other settings are those of `ClusterConfig`: `algorithm` is
-    any of `congenial list`, `semaphores` any of those for k entries.
+    """Become member `name` of a cluster. `peers` gives the addresses of all members that found it, perhaps of this one
+    alone. With `seeds`, the addresses of some members, a process enters a cluster that runs; its own `address` is a
+    free port if it is not given. Or `config` gives the cluster, as a `ClusterConfig` or the path of a `cluster.toml`.
+    The other settings are those of `ClusterConfig`: `algorithm` is any of `congenial list`, `semaphores` any of those
+    for k entries.
 
     >>> import asyncio
     >>> async def pay() -> None:

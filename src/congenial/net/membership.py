@@ -1,7 +1,8 @@
 """This process as a member of its cluster: which other members are there, and the links to them.
 
 The membership greets peers and recognises them, agrees with them on the founding of the cluster (`Roster`), knows which
-of them are suspected to have crashed (`Suspicion`), and says when locks may be asked for (`serving`).
+of them are suspected to have crashed (`Suspicion`), and says when locks may be asked for (`serving`). Processes that
+have not founded the cluster may enter it later (`congenial.net.seeking`). There is a link to each process that matters.
 
 The layer above hears of all that through `Listener`, and gets frames through the handlers that it has registered.
 """
@@ -13,9 +14,11 @@ import contextlib
 import logging
 import socket
 from collections.abc import Callable, Collection, Iterable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from congenial.kernel.errors import ConfigError
 from congenial.net import forks
+from congenial.net.addresses import address
 from congenial.net.config import ClusterConfig
 from congenial.net.connection import Connection
 from congenial.net.dialer import Dialer
@@ -24,18 +27,29 @@ from congenial.net.greeting import Greeting
 from congenial.net.lease import Lease
 from congenial.net.link import Link
 from congenial.net.logs import Seldom, log
+from congenial.net.names import process_number
 from congenial.net.porter import Porter
-from congenial.net.roster import FORGETFUL, ORIGINAL, RECOVERED, Roster, fence_base, last_of_tick, new_incarnation
+from congenial.net.roster import (
+    FORGETFUL,
+    ORIGINAL,
+    RECOVERED,
+    UNKNOWN,
+    Roster,
+    fence_base,
+    last_of_tick,
+    new_incarnation,
+)
 from congenial.net.secret import secret_of
 from congenial.net.storage import Storage
 from congenial.net.suspicion import LEFT, RESTARTED, Suspicion
 from congenial.net.turn import Turn
-from congenial.net.wire import Beat, Bye, Claimed, Echo, Frame, Hello, View
+from congenial.net.wire import Beat, Bye, Claimed, Echo, Frame, Hello, Seek, View, Welcome
 
 ANOTHER_BEGINNING = "remembers another beginning of the cluster: one of us has the state directory of another cluster"
 CALLS_AGAIN = 4  # times `reconnect` after a connection broke, at most, if the peer is still there
 IN_USE = "another process"  # how the refusal of a name begins that another process has
 LINGER = 1.0  # seconds in which the last messages may be acknowledged when leaving
+STRANGER = 60.0  # seconds after which a process that is no member is forgotten, if it is not connected
 
 Handler = Callable[[Link, Any], None]
 
@@ -82,22 +96,41 @@ class Dialect(Protocol):
     def decode_frame(self, raw: bytes | memoryview) -> Frame: ...
 
 
+class Entry(NamedTuple):
+    """How a process comes to its cluster."""
+
+    address: str  # where the others can call it
+    founders: tuple[str, ...]  # of the cluster
+    places: dict[str, str]  # where members are that are known from the beginning, by name
+    founded: tuple[int, ...] = ()  # the incarnations of the founders, if it enters a cluster that is there
+
+
 class Membership:
     def __init__(
-        self, name: str, config: ClusterConfig, turn: Turn, dialect: Dialect, algorithm: str, rejoins: bool
+        self,
+        name: str,
+        config: ClusterConfig,
+        entry: Entry,
+        turn: Turn,
+        dialect: Dialect,
+        algorithm: str,
+        rejoins: bool,
     ) -> None:
         self.loop = asyncio.get_running_loop()
         self.now: Callable[[], float] = self.loop.time
         self.name = name
         self.config = config
         self.timing = config.timing
-        self.members = config.members
-        self.n = len(self.members)
-        self.me = config.index(name)
+        self.address = entry.address
+        self.founders = entry.founders
+        self.n = len(self.founders)
+        self.me = process_number(name, self.founders)
+        self.elastic = config.elastic  # members may come and go
         self.turn = turn
         self.storage: Storage = turn.storage
         self.decode_frame = dialect.decode_frame
-        self.greeting = Greeting(name, config, dialect.schema, algorithm)
+        told = self.address if config.seeds else ""  # where founders are, the others know
+        self.greeting = Greeting(name, config, self.founders, told, dialect.schema, algorithm)
         self.rejoins = rejoins  # a restarted member may rejoin
         self.resumes = False  # so may one that has missed messages, without being restarted
         self.listener: Listener | None = None
@@ -106,7 +139,7 @@ class Membership:
         self.secret = secret_of(config)
 
         self.highest = 0  # incarnation or fence that this member remembers, if it has a state directory
-        self.roster = self._load_roster()
+        self.roster = self._load_roster(entry.founded)
         self.fence_base = 0
         self.opened = asyncio.Event()
         self.decided = asyncio.Event()  # opened, or ended for good
@@ -119,42 +152,122 @@ class Membership:
         self.on_end: Callable[[str], None] | None = None
         self.took_part = False  # a peer has accepted this incarnation
         self.started_at = self.now()
-        self.links = [
-            Link(self, turn, peer, other, self.now, config.timing.suspect_after)
-            for peer, other in enumerate(self.members)
-            if peer != self.me
-        ]
+        self.is_member: Callable[[], bool] = lambda: True
+        self.present: Collection[int] = ()  # the members
+        self.needed: Collection[int] = ()  # the members, and voters that are away: links to them are never dropped
+        self.calls: dict[int, asyncio.Task[None]] = {}  # by peer
+        self.started = False
+        self.links: list[Link] = []
+        self.link_to: dict[int, Link] = {}  # by process
         self.lease = Lease(self.n, 2 * self.timing.heartbeat, self.timing.suspect_after, self.timing.drift)
         self.suspicion = Suspicion(name, self.links, config.timing, self.now, self._on_suspicion)
-        self.link_to: list[Link | None] = [None] * self.n
-        for link in self.links:
-            self.link_to[link.peer] = link
         self.connections: set[Connection] = set()
         called_tls, calling_tls = config.tls.contexts(name) if config.tls is not None else (None, None)
         self.porter = Porter(name, called_tls, lambda: Connection(self, self.loop), self.news)
-        self.dialer = Dialer(name, config, calling_tls, lambda link: Connection(self, self.loop, link))
+        self.dialer = Dialer(name, config, calling_tls, self._may_call, lambda link: Connection(self, self.loop, link))
         self.tasks: list[asyncio.Task[None]] = []
+        for other in sorted(entry.places):
+            if other != name:
+                self._add_link(other, entry.places[other])
 
-    def _load_roster(self) -> Roster:
+    def _load_roster(self, founded: tuple[int, ...]) -> Roster:
         highest = self.storage.load("incarnation")
         incarnation = new_incarnation(highest if isinstance(highest, int) else 0)
         self.remember_number(incarnation)
         self.storage.sync()
         stored: Any = self.storage.load("founded") if self.rejoins else None
         if stored is None:
-            return Roster(self.n, self.me, incarnation, self.rejoins)
+            return Roster(self.n, self.me, incarnation, self.rejoins, founded, FORGETFUL if founded else UNKNOWN)
         founded, past = stored
         return Roster(self.n, self.me, incarnation, True, founded, RECOVERED if past == ORIGINAL else past)
+
+    # -- links -----------------------------------------------------------------------------------------
+
+    def name_of(self, process: int) -> str:
+        if process == self.me:
+            return self.name
+        link = self.link_to.get(process)
+        if link is not None:
+            return link.name
+        return self.founders[process] if process < self.n else f"process {process}"
+
+    def find(self, name: str) -> Link:
+        """The link to the process with this name; `ProtocolError` if there cannot be one."""
+        peer = process_number(name, self.founders)
+        link = self.link_to.get(peer)
+        if link is None:
+            if not self.elastic:
+                raise ProtocolError(f"{name!r} is not a node of this cluster")
+            link = self._add_link(name, "")
+        if link.name != name:
+            raise ProtocolError(f"{name!r} cannot be told from {link.name!r}: give the new process another name")
+        return link
+
+    def _add_link(self, name: str, place: str) -> Link:
+        peer = process_number(name, self.founders)
+        link = Link(self, self.turn, peer, name, self.now, self.timing.suspect_after)
+        link.know_place(place)
+        settled = self.opened.is_set() and self.is_member()
+        link.away = bool(self.config.seeds) and not settled  # a process that enters hears nobody at first
+        self.links.append(link)
+        self.links.sort(key=lambda link: link.peer)
+        self.link_to[peer] = link
+        if self.started:
+            self._keep_calling(link)
+        return link
+
+    def _keep_calling(self, link: Link) -> None:
+        if self.elastic or link.peer > self.me:
+            calling = asyncio.create_task(self.dialer.keep_calling(link), name=f"congenial calls {link.name}")
+            self.calls[link.peer] = calling
+            self.tasks.append(calling)
+
+    def _may_call(self, link: Link) -> bool:
+        """Of two members the one whose name comes first calls the other. Where one is no member, the other end may not
+        know where it is: so both call, the second one after a while. A new process calls all others immediately."""
+        if link.connection is not None:
+            return False
+        if not self.elastic:
+            return True
+        waits = self.now() - max(link.made_at, link.detached_at) <= CALLS_AGAIN * self.timing.reconnect
+        if link.name > self.name:
+            return link.name in self.config.nodes or link.connections > 0 or not waits  # a new process calls itself
+        needed = not self.is_member() or link.peer not in self.present
+        return self.opened.is_set() and needed and (not waits or (bool(self.config.seeds) and not link.connections))
+
+    def follow(self, members: Iterable[tuple[str, str]], present: Collection[int], needed: Collection[int]) -> None:
+        """These are the members now, names and addresses, and all processes that matter. Where a founder is, our own
+        configuration says, unless it has entered by seeds and said so itself."""
+        self.present = present
+        self.needed = needed
+        for name, place in members:
+            if name != self.name:
+                link = self.find(name)
+                if name not in self.config.nodes or not link.places:
+                    link.know_place(place)
+
+    def _drop_strangers(self, now: float) -> None:
+        """Forget processes that were members once."""
+        for link in list(self.links):
+            silent = link.connection is None and now - max(link.detached_at, link.made_at) > STRANGER
+            if silent and link.peer not in self.needed and link.peer >= self.n:
+                self.links.remove(link)
+                del self.link_to[link.peer]
+                self.roster.forget(link.peer)
+                calling = self.calls.pop(link.peer)
+                calling.cancel()
+                self.tasks.remove(calling)
+                if link.away and self.listener is not None:
+                    self.listener.on_suspicion(link.peer, False)
 
     # -- life ------------------------------------------------------------------------------------------
 
     def start(self, listeners: list[socket.socket]) -> None:
         """Answer calls on these sockets, and call; returns immediately. `opened` is set when everyone is there."""
         self.porter.listen(listeners)
+        self.started = True
         for link in self.links:
-            if link.peer > self.me:
-                calling = self.dialer.keep_calling(link)
-                self.tasks.append(asyncio.create_task(calling, name=f"congenial calls {link.name}"))
+            self._keep_calling(link)
         self.tasks.append(asyncio.create_task(self._tick(), name="congenial ticks"))
         with self.turn:
             self._check_open()
@@ -222,6 +335,8 @@ class Membership:
                         if not link.counts and now - link.attached_at > self.timing.heartbeat:
                             link.counts = True  # what was refused before was sent again, and is accepted now
                 self.suspicion.look(now, self.roster.open)
+                if beat and self.elastic:
+                    self._drop_strangers(now)
                 if self.listener is not None:
                     if self.lease.look():
                         self.listener.on_lapse(self.lease)
@@ -234,23 +349,25 @@ class Membership:
         return self.roster.incarnations[self.me]
 
     def hello(self, link: Link, answer_to: Hello | None) -> Hello:
-        known = self.roster.incarnations
+        known = self.roster.known(link.peer)
         founded = self.roster.founded if self.rejoins else ()
-        if answer_to is None or answer_to.incarnation == known[link.peer]:
-            return self.greeting.hello(link, known[self.me], known[link.peer], link.received, founded)
-        return self.greeting.hello(link, known[self.me], answer_to.incarnation, 0, founded)
+        if answer_to is None or answer_to.incarnation == known:
+            return self.greeting.hello(link, self.incarnation, known, link.received, founded)
+        return self.greeting.hello(link, self.incarnation, answer_to.incarnation, 0, founded)
 
     def recognise(self, hello: Hello, certified: tuple[str, ...] | None, link: Link | None) -> Link:
         """The link that a connection belongs to; `ProtocolError` if it must not connect."""
         self.greeting.check(hello, certified, link)
-        peer = self.members.index(hello.sender)
-        found = self.link_to[peer]
-        assert found is not None
         if self.rejoins and hello.founded and (len(hello.founded) != self.n or not self.roster.began_as(hello.founded)):
+            self._doubt_founding(hello)
             raise ProtocolError(ANOTHER_BEGINNING)
+        found = self.find(hello.sender)
+        peer = found.peer
         if hello.incarnation <= 0:
             raise ProtocolError(f"{hello.sender!r} says that it is in no life")
-        same = hello.incarnation == self.roster.incarnations[peer]
+        if hello.address and self.elastic:
+            found.know_place(checked_address(hello.address))
+        same = hello.incarnation == self.roster.known(peer)
         if not same:
             self._check_name(hello, found)
         elif found.gap and not self.resumes:
@@ -263,9 +380,27 @@ class Membership:
             raise ProtocolError(f"claims {hello.received} messages, but only {sent} were sent")
         return found
 
+    def _doubt_founding(self, hello: Hello) -> None:
+        """A member of an older cluster knows us. If we have founded one alone, that was a mistake: as a member that has
+        forgotten everything we should have come back by seeds."""
+        alone = self.n == 1 and self.roster.has_founded() and not self.links
+        if alone and min(hello.founded) < min(self.roster.founded):
+            self.end(
+                f"{self.name!r} was a member of a cluster that still runs, and has begun another one: start it with "
+                f"its state directory, or with seeds, such as {hello.address or hello.sender}"
+            )
+
+    def welcome(self, seek: Seek, certified: tuple[str, ...] | None) -> Welcome:
+        """What to tell a process that looks for the members."""
+        self.greeting.check_newcomer(seek, certified)
+        if not self.opened.is_set() or self.closing:
+            raise ProtocolError(f"{self.name!r} does not take part yet, or no more")
+        places = {link.name: link.places[0] for link in self.links if link.peer in self.needed and link.places}
+        return Welcome(self.founders, self.roster.founded, ((self.name, self.address), *places.items()))
+
     def _check_name(self, hello: Hello, link: Link) -> None:
         """Another process than the last one has this name. That is a restart, unless the last one is still there."""
-        known = self.roster.incarnations[link.peer]
+        known = self.roster.known(link.peer)
         where = f" ({link.connection.where})" if link.connection is not None else ""
         if hello.incarnation < known:
             raise NameInUse(f"{IN_USE}, which was started later, has the name {link.name!r}{where}", known)
@@ -289,7 +424,7 @@ class Membership:
         self.took_part = True
         if self.rejoins and hello.founded:
             self._hear_founded(hello.founded)
-        known = self.roster.incarnations[link.peer]
+        known = self.roster.known(link.peer)
         self.roster.recognise(link.peer, hello.incarnation)
         if known and known != hello.incarnation:  # what it was told is gone, and what it knew
             if self.roster.open:
@@ -327,7 +462,7 @@ class Membership:
             self.listener.on_connected(link)
 
     def on_met(self, link: Link) -> None:
-        if not self.roster.met[link.peer] and self.roster.meet(link.peer):
+        if link.peer not in self.roster.met and self.roster.meet(link.peer):
             for other in self.links:
                 other.post(View(self.roster.view, False))
             self._check_open()
@@ -457,7 +592,7 @@ class Membership:
             self._save_founded()
         self.opened.set()
         self.decided.set()
-        log(logging.INFO, "cluster.open", node=self.name, members=",".join(self.members), past=roster.past)
+        log(logging.INFO, "cluster.open", node=self.name, members=",".join(self.founders), past=roster.past)
         for link in self.links:
             link.post(View(roster.founded, True))
         if self.listener is not None:
@@ -481,6 +616,8 @@ class Membership:
 
     def _save_founded(self) -> None:
         self.storage.save("founded", (self.roster.founded, self.roster.past))
+        if self.config.seeds:
+            self.storage.save("founders", self.founders)
 
     def check_crowd(self) -> None:
         """Ask for no more locks if a link is full. To be called after sending."""
@@ -497,3 +634,11 @@ class Membership:
     def _goes_on_without(self, link: Link) -> bool:
         """Whether work goes on although the peer is away; it is then sent little."""
         return link.away and self.rejoins
+
+
+def checked_address(place: str) -> str:
+    try:
+        address(place)
+    except ConfigError as error:
+        raise ProtocolError(str(error)) from None
+    return place

@@ -115,7 +115,7 @@ class HostMetrics:
         host = self.host
         there = int(not why_not_ready(host))
         yield GaugeMetricFamily("congenial_majority", "1 while a majority is there, with this member", there)
-        yield GaugeMetricFamily("congenial_members", "Members of the cluster", host.membership.n)
+        yield GaugeMetricFamily("congenial_members", "Members of the cluster", host.locks.size())
         yield CounterMetricFamily(
             "congenial_agreements", "Agreements on which members take part", host.locks.agreements()
         )

@@ -15,6 +15,10 @@ LONGEST: Final = 63  # bytes of a name that is used as it is
 
 LONGEST_KEY: Final = 80  # characters of a lock's key
 
+MOST_PROCESSES: Final = 1 << 31  # numbers of processes are below
+_FIRST_NEWCOMER: Final = 1 << 16
+_NEWCOMERS: Final = MOST_PROCESSES - _FIRST_NEWCOMER
+
 _NAME, _WRITER, _HASHED = b"\x01", b"\x03", b"\x04"
 _HASH_MARK, _SEMAPHORE_MARK, _GUARDED_MARK = "\0", "\1", "\2"  # in no name: one that cannot be printed is hashed
 
@@ -64,6 +68,13 @@ def is_semaphore(key: str) -> bool:
 def first_holder(key: str, n: int) -> int:
     """Which of n processes a lock starts at: the same everywhere, and different for different locks."""
     return int.from_bytes(_digest(key.encode())[:8], "big") % n
+
+
+def process_number(name: str, founders: tuple[str, ...]) -> int:
+    """The number of a process: its place among those that founded the cluster, or one that follows from its name."""
+    if name in founders:
+        return founders.index(name)
+    return _FIRST_NEWCOMER + int.from_bytes(_digest(name.encode())[:4], "big") % _NEWCOMERS
 
 
 def shown(key: str) -> str:

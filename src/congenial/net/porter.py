@@ -18,7 +18,7 @@ from functools import partial
 from congenial.kernel.errors import ConfigError
 from congenial.net import connection as connections
 from congenial.net import forks
-from congenial.net.addresses import address
+from congenial.net.addresses import address, listening_address
 from congenial.net.connection import Connection, place_of
 from congenial.net.logs import Seldom, log
 
@@ -48,6 +48,27 @@ async def listen_at(name: str, place: str) -> list[socket.socket]:
             bound.close()
         raise ConfigError(f"node {name!r} cannot listen on {place}: {error.strerror or error}") from error
     return made
+
+
+async def listen_anywhere(name: str, listen: str, seed: str) -> tuple[list[socket.socket], str]:
+    """Listen on a free port; and the address at which others can call there, as a member at `seed` would see it."""
+    loop = asyncio.get_running_loop()
+    host, port = address(seed)
+    try:
+        family, _, _, _, there = (await loop.getaddrinfo(host, port, type=socket.SOCK_DGRAM))[0]
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect(there)  # sends nothing
+            here = probe.getsockname()[0]
+        if listen:
+            made = await listen_at(name, listening_address(listen, seed))
+        else:
+            made = [socket.socket(family, socket.SOCK_STREAM)]
+            made[0].bind((here, 0))
+            start_listening(made[0])
+    except OSError as error:
+        raise ConfigError(f"node {name!r} cannot find an address to listen on: {error.strerror or error}") from error
+    free = made[0].getsockname()[1]
+    return made, f"[{here}]:{free}" if ":" in here else f"{here}:{free}"
 
 
 def start_listening(bound: socket.socket) -> None:

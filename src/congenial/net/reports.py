@@ -164,7 +164,7 @@ class Reports:
         links = self.membership.links
         own, *others = await asyncio.gather(self.in_pieces(lock, top), *[self._of(link, lock, top) for link in links])
         told = {self.membership.name: own, **{link.name: other for link, other in zip(links, others, strict=True)}}
-        return {name: told[name] for name in self.membership.members}
+        return dict(sorted(told.items()))
 
     async def _of(self, link: Link, lock: str | None, top: int) -> Status | None:
         question = Query(random.getrandbits(62), None if lock is None else lock_key(lock), min(top, MOST_LOCKS))

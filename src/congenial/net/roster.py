@@ -23,6 +23,9 @@ for anybody. They also tell a process what it is itself:
   ends when all others have told it which locks they know. In a lock that none of them knows, nobody can hold it to a
   promise. From then on it is like one that has recovered, and had nothing to save.
 
+A process that enters a cluster later, by seeds, is told how the cluster began before anything else. It is like one that
+is forgetful.
+
 Fences must grow from one cluster to the next, when all members begin anew. So incarnations and fences are numbers on
 one scale. Their upper bits count ticks of a 32nd of a second since 2025, and each epoch of a lock counts as one tick:
 
@@ -78,6 +81,8 @@ def new_incarnation(highest: int = 0) -> int:
 
 
 class Roster:
+    """The first n processes found the cluster; `me` may be another one, which enters later."""
+
     def __init__(
         self,
         n: int,
@@ -87,12 +92,12 @@ class Roster:
         founded: tuple[int, ...] = (),
         past: str = UNKNOWN,
     ) -> None:
+        self.n = n
         self.me = me
         self.rejoins = rejoins  # a restarted member may rejoin
-        self.incarnations = [0] * n  # 0: not known yet
-        self.incarnations[me] = incarnation
-        self.met = [peer == me for peer in range(n)]
-        self.views: list[tuple[int, ...]] = [()] * n  # what each has pinned
+        self.incarnations = {**dict.fromkeys(range(n), 0), me: incarnation}  # by process; 0: not known yet
+        self.met = {me}
+        self.views: dict[int, tuple[int, ...]] = {}  # what each has pinned
         self.pinned = False
         self.founded = founded  # the incarnations with which the cluster began
         self.past = past
@@ -104,29 +109,42 @@ class Roster:
 
     @property
     def view(self) -> tuple[int, ...]:
-        return tuple(self.incarnations)
+        return tuple([self.incarnations[process] for process in range(self.n)])
+
+    def has_founded(self) -> bool:
+        """Was the cluster founded by this process, in this life?"""
+        return self.me < len(self.founded) and self.founded[self.me] == self.incarnations[self.me]
+
+    def known(self, peer: int) -> int:
+        """The last incarnation of a peer that is known, or 0."""
+        return self.incarnations.get(peer, 0)
+
+    def forget(self, peer: int) -> None:
+        """A process that did not found the cluster is a member no longer."""
+        if peer >= self.n:
+            self.incarnations.pop(peer, None)
 
     def admits(self, peer: int, incarnation: int) -> bool:
         """Whether a peer may be talked to in this incarnation. An earlier one than the last known never returns."""
-        known = self.incarnations[peer]
+        known = self.known(peer)
         return known == incarnation or (incarnation > known and (self.rejoins or not self.pinned))
 
     def recognise(self, peer: int, incarnation: int) -> bool:
         """The peer is in this incarnation now; False, and nothing changes, if it may not be."""
         if not self.admits(peer, incarnation):
             return False
-        if self.incarnations[peer] == incarnation:
+        if self.known(peer) == incarnation:
             return True
         self.incarnations[peer] = incarnation
-        self.met[peer] = False
-        self.views[peer] = ()
+        self.met.discard(peer)
+        self.views.pop(peer, None)
         if not self.founded:
             self.pinned = False
         return True
 
     def meet(self, peer: int) -> bool:
         """The peer knows us, and we know it. Whether that was the last one missing."""
-        self.met[peer] = True
+        self.met.add(peer)
         return self._pin_if_complete()
 
     def hear_view(self, peer: int, incarnations: tuple[int, ...]) -> bool:
@@ -143,7 +161,7 @@ class Roster:
         """With which incarnations the cluster began, according to a peer; False if that is another cluster."""
         if not self.founded:
             self.founded = incarnations
-            self.past = ORIGINAL if incarnations[self.me] == self.incarnations[self.me] else FORGETFUL
+            self.past = ORIGINAL if self.has_founded() else FORGETFUL
         return self.founded == incarnations
 
     def assume_founded(self) -> bool:
@@ -154,11 +172,14 @@ class Roster:
         return self.open
 
     def absent(self) -> list[int]:
-        """The members that the opening still waits for."""
-        return [peer for peer, met in enumerate(self.met) if not met or (self.pinned and self.views[peer] != self.view)]
+        """The founders that the opening still waits for."""
+        view = self.view
+        return [
+            peer for peer in range(self.n) if peer not in self.met or (self.pinned and self.views.get(peer, ()) != view)
+        ]
 
     def _pin_if_complete(self) -> bool:
-        if self.pinned or not all(self.met) or self.founded:
+        if self.pinned or self.founded or not all([process in self.met for process in range(self.n)]):
             return False
         self.pinned = True
         self.views[self.me] = self.view
@@ -167,6 +188,6 @@ class Roster:
 
     def _open_if_agreed(self) -> None:
         view = self.view
-        if not self.founded and self.pinned and all([told == view for told in self.views]):
+        if not self.founded and self.pinned and all([self.views.get(peer, ()) == view for peer in range(self.n)]):
             self.founded = view
             self.past = ORIGINAL

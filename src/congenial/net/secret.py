@@ -30,8 +30,9 @@ def secret_of(config: ClusterConfig) -> Secret:
     """The secret of a cluster."""
     if config.secret:
         return Secret(_read(Path(config.secret), given=True), config.secret)
-    local = all([is_loopback(address(place)[0]) for place in config.nodes.values()])
-    if config.tls is not None or not local or len(config.nodes) == 1:
+    local = all([is_loopback(address(place)[0]) for place in config.places()])
+    alone = len(config.nodes) == 1 and not config.elastic
+    if config.tls is not None or not local or alone:
         return Secret(b"", "no secret")
     try:
         path = own_secret()

@@ -161,7 +161,7 @@ class Session:
         elif ask.id in self.tasks:
             self._answer(Answer(ask.id, error="ProtocolError", text=f"id {ask.id} is in use"))
         else:
-            jobs = {"acquire": self._acquire, "status": self._status}
+            jobs = {"acquire": self._acquire, "status": self._status, "members": self._members}
             task = self.tasks[ask.id] = asyncio.create_task(jobs.get(ask.do, self._note)(ask))
             task.add_done_callback(lambda _: self.tasks.pop(ask.id, None))
 
@@ -230,6 +230,14 @@ class Session:
                 self._answer(Answer(ask.id, status={name: part}, more=True))
                 await self.writer.drain()
         self._answer(Answer(ask.id))
+
+    async def _members(self, ask: Ask) -> None:
+        try:
+            if ask.role:
+                await self.cluster.assign(ask.name, ask.role)
+            self._answer(Answer(ask.id, members=[(*member,) for member in self.cluster.members()]))
+        except CongenialError as error:
+            self._answer(Answer(ask.id, error=type(error).__name__, text=str(error)))
 
     def _release(self, number: int) -> None:
         held = self.held.pop(number, None)

@@ -73,6 +73,10 @@ class LockTable:
         """What there is to tell about the members, for the status."""
         return {}
 
+    def size(self) -> int:
+        """How many members there are."""
+        return self.membership.n
+
     def is_settled(self) -> bool:
         """Can locks be acquired here, as far as the members agree on who they are?"""
         return True
@@ -80,6 +84,9 @@ class LockTable:
     async def settled(self, deadline: float | None) -> bool:
         """Wait until locks can be acquired here; whether they can before the deadline."""
         return True
+
+    async def leave(self) -> None:
+        """Wait until the others have agreed to go on without this process, if they can."""
 
     # -- made on first use -----------------------------------------------------------------------------
 

@@ -95,7 +95,7 @@ class Tries:
         self.membership.loop.call_later(pause, self._again, lock, pause)
         lock.tried.clear()
         with self.membership.turn:
-            link = self.membership.link_to[lock.home()]
+            link = self.membership.link_to.get(lock.home())
             if link is None:
                 self._ask_around(self.membership.me, lock)
             else:
@@ -119,7 +119,7 @@ class Tries:
         if not self.locks.is_settled():
             return
         for member in sorted(lock.holders(asker)):
-            link = self.membership.link_to[member]
+            link = self.membership.link_to.get(member)
             if link is None:
                 self._answer(asker, lock, lock.most())
             else:
@@ -129,13 +129,13 @@ class Tries:
 
     def _on_probe(self, link: Link, frame: Probe) -> None:
         lock = self._find(frame.lock, frame.view)
-        if lock is not None and 0 <= frame.asker < self.membership.n:
+        if lock is not None and (frame.asker in self.membership.link_to or frame.asker == self.membership.me):
             self._answer(frame.asker, lock, frame.most)
 
     def _answer(self, asker: int, lock: Triable, most: int) -> None:
         inside = lock.occupied()
         if inside:
-            link = self.membership.link_to[asker]
+            link = self.membership.link_to.get(asker)
             if link is None:
                 self._count(lock, asker, inside, most)
             else:

@@ -22,6 +22,7 @@ from congenial.net.hall import ALL_SEATS, Hall
 from congenial.net.held import Held
 from congenial.net.lease import Lease
 from congenial.net.membership import Membership
+from congenial.net.names import MOST_PROCESSES
 from congenial.net.numbering import Numbering
 from congenial.net.seat import Seat
 from congenial.net.tries import Triable, Tries
@@ -63,7 +64,7 @@ class ViewHall(Hall, Triable):
         self.tries = tries
 
     def _numbering(self, key: str, n: int, k: int) -> Numbering:
-        return Numbering(n, 0, k)
+        return Numbering(MOST_PROCESSES, 0, k)
 
     def _furnish(self) -> None:
         if self.k > MOST_SEATS:
@@ -77,7 +78,7 @@ class ViewHall(Hall, Triable):
         membership = self.membership
         while len(self.seats) <= number:
             at = len(self.seats)
-            lock = self.seat_class(membership.me, membership.n, at, self.k, (("k", str(self.k)),))
+            lock = self.seat_class(membership.me, MOST_PROCESSES, at, self.k, (("k", str(self.k)),))
             self.settle_in(self.key, lock)
             seat = Seat(self, membership, lock, self.problem, "", at)
             self.seats.append(seat)

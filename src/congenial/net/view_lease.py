@@ -110,12 +110,12 @@ class Grants:
     def on_view(self, before: View, view: View) -> float:
         """There is a new view. How long the leases of processes that are members no more last, as far as this process
         knows."""
-        births = {process: (birth, life) for process, birth, life, _ in view.members}
-        for process, birth, life, _ in before.members:
+        births = {process: (birth, life) for process, birth, life, _, _ in view.members}
+        for process, birth, life, _, _ in before.members:
             if births.get(process, (-1, 0))[0] == birth and births[process][1] > life:
                 self.until.pop(process, None)  # it was restarted with its memory, so the one before is gone
                 self.gone.add(process)
-        kept = {process for process, birth, life, _ in before.members if births.get(process) == (birth, life)}
+        kept = {process for process, birth, life, _, _ in before.members if births.get(process) == (birth, life)}
         now = self.clock()
         rest = max([0.0, *[until - now for process, until in self.until.items() if process not in kept]])
         self.assume([process for process in before.processes if process not in kept and process not in self.gone])

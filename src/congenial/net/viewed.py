@@ -24,12 +24,12 @@ from congenial.net.held import Held
 from congenial.net.lease import Lease
 from congenial.net.link import Link
 from congenial.net.membership import Membership
-from congenial.net.names import first_holder, is_guarded, is_semaphore, shown
+from congenial.net.names import MOST_PROCESSES, first_holder, is_guarded, is_semaphore, shown
 from congenial.net.numbering import Numbering
 from congenial.net.table import LockTable, check_key
 from congenial.net.tries import Triable, Tries
 from congenial.net.view_hall import ViewHall
-from congenial.net.wire import Data, Echo, SeatData, Seats
+from congenial.net.wire import Data, Echo, Parting, SeatData, Seats
 from congenial.parts.homed import Floor
 from congenial.parts.views import View
 from congenial.systems.system import System
@@ -39,6 +39,7 @@ from congenial.transform.views import InViews, Told
 
 HELD_AT_A_TIME: Final = 1000  # locks in one message
 IDLE_TIME: Final = 10.0  # seconds after which a lock that is not used is forgotten, at the latest after twice that
+LEAVING: Final = 2.0  # seconds for the others to agree that this process is a member no more
 SWEPT_AT_A_TIME: Final = 200  # locks that are looked at in one tick
 
 
@@ -73,7 +74,7 @@ class ViewDoor(Door, Triable):
         agreement: Agreement,
         tries: Tries,
     ) -> None:
-        super().__init__(membership, vocabulary, tally, key, name, lock, problem, Numbering(membership.n, 0))
+        super().__init__(membership, vocabulary, tally, key, name, lock, problem, Numbering(MOST_PROCESSES, 0))
         self.lock = lock
         self.agreement = agreement
         self.tries = tries
@@ -155,6 +156,7 @@ class ViewedLocks(LockTable):
         voters: Any = system.arguments["voters"]
         self.agreement = Agreement(membership, vocabulary, voters, self)
         self.tries = Tries(membership, self)
+        membership.handlers[Parting] = lambda link, _: self.on_gone(link.peer)
         membership.electorate = self.agreement.voters
         membership.resumes = True
         self.told: set[int] = set()  # the members that have told all that they hold
@@ -169,15 +171,18 @@ class ViewedLocks(LockTable):
     def lease(self) -> Lease:
         return self.agreement.lease
 
+    def size(self) -> int:
+        return len(self.agreement.view.members)
+
     def agreements(self) -> int:
         return self.agreement.view.number
 
     def about(self) -> dict[str, Any]:
-        names, view = self.membership.members, self.agreement.view
+        name_of, view = self.membership.name_of, self.agreement.view
         return {
             "view": view.number,
-            "members": [names[process] for process in view.processes],
-            "voters": [names[process] for process in self.agreement.voters()],
+            "members": sorted([name_of(process) for process in view.processes]),
+            "voters": [name_of(process) for process in self.agreement.voters()],
             "settled": self.is_settled(),
         }
 
@@ -187,6 +192,17 @@ class ViewedLocks(LockTable):
             async with asyncio.timeout_at(deadline):
                 await self.served.wait()
         return self.served.is_set()
+
+    async def leave(self) -> None:
+        agreement = self.agreement
+        if self.membership.opened.is_set() and len(agreement.view.members) > 1:
+            with self.membership.turn:
+                for link in self.membership.links:
+                    link.post(Parting())
+                agreement.leave()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LEAVING):
+                    await agreement.gone.wait()
 
     def _followers(self) -> list[ViewDoor | ViewHall]:
         return [entrance for entrance in self.entrances() if isinstance(entrance, (ViewDoor, ViewHall))]
@@ -207,7 +223,7 @@ class ViewedLocks(LockTable):
 
     def _make_door(self, key: str, name: str) -> Door:
         membership, vocabulary, problem = self.membership, self.vocabulary, self.system.problem
-        lock = self.lock_class(membership.me, membership.n, self.settings)
+        lock = self.lock_class(membership.me, MOST_PROCESSES, self.settings)
         door = ViewDoor(membership, vocabulary, self.tally, key, name, lock, problem, self.agreement, self.tries)
         self.doors[key] = door
         self._bring_up(door)
@@ -237,7 +253,7 @@ class ViewedLocks(LockTable):
         if hall is None:
             hall = self._make_hall(key, shown(key[1:]), k)
             assert isinstance(hall, ViewHall)
-            hall.said_by = self.membership.members[peer]
+            hall.said_by = self.membership.name_of(peer)
         assert isinstance(hall, ViewHall)
         return hall
 
@@ -279,6 +295,8 @@ class ViewedLocks(LockTable):
 
     def on_connected(self, link: Link) -> None:
         self.reminders.ask(link)
+        if self.membership.opened.is_set():
+            self.agreement.inform(link.peer)
 
     def on_missed(self, link: Link) -> None:
         """This process goes on as another one, which has done nothing yet."""
@@ -313,7 +331,7 @@ class ViewedLocks(LockTable):
         for start in range(0, len(held) + 1, HELD_AT_A_TIME):
             last = start + HELD_AT_A_TIME > len(held)
             told = Told(number, tuple(held[start : start + HELD_AT_A_TIME]), last, rest)
-            link = self.membership.link_to[process]
+            link = self.membership.link_to.get(process)
             if link is None:
                 self._on_told(process, told)
             else:
@@ -382,7 +400,7 @@ class ViewedLocks(LockTable):
                 self._on_told(peer, message)
             elif late.k:
                 hall = self._hall_of(peer, late.key, late.k)
-                link = self.membership.link_to[peer]
+                link = self.membership.link_to.get(peer)
                 if hall.k == late.k:
                     hall.receive(peer, late.src, late.dst, message)
                 elif link is not None:

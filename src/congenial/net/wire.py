@@ -38,7 +38,7 @@ class Hello(Frame, tag=1):
     cluster: str
     sender: str
     receiver: str
-    members: tuple[str, ...]
+    members: tuple[str, ...]  # that founded the cluster
     schema: str  # of the messages that the locks exchange
     incarnation: int  # tells this life of the sender from earlier ones
     expected: int  # the receiver's incarnation as the sender knows it, or 0
@@ -46,6 +46,25 @@ class Hello(Frame, tag=1):
     founded: tuple[int, ...]  # the incarnations with which the cluster was founded, if the sender knows
     proof: bytes = b""
     dropped: int = 0  # messages to the receiver that cannot be sent again: the first so many
+    address: str = ""  # where the sender can be called
+
+
+class Seek(Frame, tag=26):
+    """Instead of a `Hello`, from a process that wants to enter the cluster and does not know its members yet."""
+
+    cluster: str
+    sender: str
+    schema: str
+    proof: bytes = b""
+
+
+class Welcome(Frame, tag=27):
+    """The answer to `Seek`: how the cluster began, and its present members. The connection ends then."""
+
+    founders: tuple[str, ...]
+    founded: tuple[int, ...]
+    members: tuple[tuple[str, str], ...]  # names and addresses
+    proof: bytes = b""
 
 
 class View(Frame, tag=2):
@@ -177,6 +196,10 @@ class Tried(Frame, tag=25):
     view: int
     inside: int
     most: int
+
+
+class Parting(Frame, tag=28):
+    """The sender holds nothing any more, and will acquire nothing: it is about to leave."""
 
 
 class Bye(Frame, tag=8):

@@ -11,10 +11,12 @@ the next view when there is a reason:
 - A process wants to join, and all members hear it. It asks again from time to time, less and less often.
 - A member leaves, or comes back after a crash. If a voter leaves, it loses its vote first, and leaves with the next
   view. So a majority of the voters of each view are members of the next one.
+- A member is to become a voter, or to be one no longer, or a process that has crashed is not expected back (`Assign`).
 
 Each member has a number that is drawn when its memory begins, its birth, and counts the times that it was restarted
 since then, its lives. A process whose birth or life is not that of the view is no member: it has forgotten what it did
-as one. A view also says since which view each process has been a member without a gap.
+as one. A view also says since which view each process has been a member without a gap, and what it says about itself,
+which may be where others can reach it.
 
 A view is durable at every process that knows it, so a process knows after a crash where it can ask. A process that
 sends something for an older view is sent the view.
@@ -44,11 +46,15 @@ LONGEST_PAUSE: Final = 64.0
 BIRTHS: Final = 1 << 48  # so many numbers to draw from
 NOBODY: Final = -1
 
-Member = tuple[int, int, int, int]  # process, birth, life, first view without a gap
+Member = tuple[int, int, int, int, str]  # process, birth, life, first view without a gap, what it says about itself
 Voter = tuple[int, int]  # process, birth
 Members = tuple[Member, ...]
 Voters = tuple[Voter, ...]
 Value = tuple[Members, Voters]
+
+VOTER: Final = 2  # the roles that a process can be given
+MEMBER: Final = 1
+GONE: Final = 0
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,7 @@ class Join(Message):
     birth: int
     life: int
     silent: tuple[int, ...]
+    about: str
 
 
 @dataclass(frozen=True)
@@ -96,18 +103,29 @@ class Renew(Message):
     view: int
 
 
+@dataclass(frozen=True)
+class Assign(Message):
+    """A process is to have this role. A request, which does not outlive the view: the asker sees what became of it."""
+
+    view: int
+    process: int
+    role: int
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Views(Part):
     """The node calls this part first with every event, and then looks whether `view` has changed."""
 
-    messages: ClassVar[Messages] = (View, Report, Join, Leave, Renew)
+    messages: ClassVar[Messages] = (View, Report, Join, Leave, Renew, Assign)
     made_of: ClassVar[tuple[type, ...]] = (Consensus,)
     durable: ClassVar[tuple[str, ...]] = ("view", "birth", "life", "consensus")
 
-    def __init__(self, me: int, founders: int, most_voters: int) -> None:
+    def __init__(self, me: int, founders: int, most_voters: int, abouts: tuple[str, ...] = ()) -> None:
+        """`abouts` has what the founders say about themselves."""
         self.me = me
         self.most_voters = most_voters
-        founding = tuple([(process, 0, 0, 0) for process in range(founders)])
+        self.about = abouts[me] if me < len(abouts) else ""
+        founding = tuple([(process, 0, 0, 0, abouts[process] if abouts else "") for process in range(founders)])
         voters = tuple([(process, 0) for process in range(_odd(founders, most_voters))])
         # durable
         self.view = View(0, founding, voters)
@@ -117,8 +135,9 @@ class Views(Part):
         # not durable
         self.suspects: set[int] = set()
         self.reports: dict[int, tuple[int, ...]] = {}  # of others: which processes each does not hear
-        self.applicants: dict[int, tuple[int, int]] = {}  # processes that want to join: birth and life
+        self.applicants: dict[int, tuple[int, int, str]] = {}  # processes that want to join: birth, life, about
         self.leavers: set[int] = set()
+        self.assigned: dict[int, int] = {}  # the roles that processes are to have
         self.takes_part = me < founders  # does this process want to be a member?
         self.renewing = False  # is another view needed, whatever its members?
         self.later: list[tuple[int, Message]] = []  # what has come for later views: sender, message
@@ -134,7 +153,7 @@ class Views(Part):
 
     def since(self) -> int:
         """The view since which this process has been a member without a gap, or -1 if it is none."""
-        for process, birth, life, first in self.view.members:
+        for process, birth, life, first, _ in self.view.members:
             if process == self.me:
                 return first if (birth, life) == (self.birth, self.life) else -1
         return -1
@@ -187,10 +206,23 @@ class Views(Part):
         self._tell_leader(Renew(self.view.number), out)
         self._review(out)
 
+    def assign(self, process: int, role: int, out: Out) -> None:
+        """Ask that a process gets this role."""
+        self._take_role(process, role)
+        self._tell_leader(Assign(self.view.number, process, role), out)
+        self._review(out)
+
+    def _take_role(self, process: int, role: int) -> None:
+        if role == GONE:
+            self.leavers.add(process)
+            self.applicants.pop(process, None)
+        else:
+            self.assigned[process] = role
+
     def _ask(self, out: Out) -> None:
         """Ask to join, and set the timer to ask again. If nobody answers, others may know of a later view."""
-        self.applicants[self.me] = (self.birth, self.life)
-        join = Join(self.view.number, self.birth, self.life, tuple(sorted(self.suspects)))
+        self.applicants[self.me] = (self.birth, self.life, self.about)
+        join = Join(self.view.number, self.birth, self.life, tuple(sorted(self.suspects)), self.about)
         if self.pause == FIRST_PAUSE:
             self._tell_leader(join, out)
         else:
@@ -290,24 +322,34 @@ class Views(Part):
                 present[member[0]] = member
         if self.me in present:  # it can only speak for those that it hears
             present = {process: present[process] for process in present if cut_between(self.me, process) not in cuts}
+        else:
+            present = {process: present[process] for process in present if not self._is_lost(process, present)}
         kept = without_cuts(sorted(present), cuts, self._voting())
         members = [present[process] for process in kept]
         for process in sorted(self.applicants):
             if process not in kept and not any([cut_between(process, other) in cuts for other in kept]):
                 kept.append(process)
-                members.append((process, *self.applicants[process], number))
+                birth, life, about = self.applicants[process]
+                members.append((process, birth, life, number, about))
         members.sort()
-        there = {(process, birth) for process, birth, _, _ in members}
+        there = {member[:2] for member in members}
         staying = [voter for voter in self.view.voters if voter in there]
         if 2 * len(staying) <= len(self.view.voters):
             return None
         return tuple(members), self._voters_for(members)
 
+    def _is_lost(self, process: int, present: dict[int, Member]) -> bool:
+        """Does nobody hear this member? This process is none, and others may hear a member that it does not hear."""
+        if process not in self.suspects:
+            return False
+        heard = {*present, *self.applicants} - self.suspects - {self.me}
+        return all([process in self.reports.get(other, ()) for other in sorted(heard)])
+
     def _is_outdated(self, member: Member) -> bool:
         """Has the process been restarted since it became this member?"""
-        process, birth, life, _ = member
+        process, birth, life, _, _ = member
         applicant = self.applicants.get(process)
-        return applicant is not None and applicant != (birth, life)
+        return applicant is not None and applicant[:2] != (birth, life)
 
     def _cuts(self) -> set[Cut]:
         cuts = {cut_between(self.me, other) for other in self.suspects}
@@ -317,19 +359,20 @@ class Views(Part):
 
     def _voters_for(self, members: list[Member]) -> Voters:
         """An odd number of voters, members that do not leave if possible. Those that are voters already stay, in their
-        order."""
-        there = [(process, birth) for process, birth, _, _ in members if process not in self.leavers]
+        order, unless they are to be voters no longer and others can take their places."""
+        there = [member[:2] for member in members if member[0] not in self.leavers]
         if not there:
             return self.view.voters
         processes = [process for process, _ in there]
-        voters = [voter for voter in self.view.voters if voter in there]
         away = [voter for voter in self.view.voters if voter[0] not in processes and voter[0] not in self.leavers]
         size = _odd(len(there) + len(away), self.most_voters)
-        for voter in there:
-            if len(voters) < size and voter not in voters:
-                voters.append(voter)
-        for voter in away:  # it may come back with its memory
-            if len(voters) < size:
+        promoted = [voter for voter in there if self.assigned.get(voter[0]) == VOTER]
+        relieved = [voter for voter in there if self.assigned.get(voter[0]) == MEMBER]
+        stay = [voter for voter in self.view.voters if voter in there and voter not in relieved]
+        voters = [voter for voter in stay if voter not in promoted][: max(size - len(promoted), 0)]
+        voters = [voter for voter in stay if voter in voters or voter in promoted]
+        for voter in [*promoted, *[voter for voter in there if voter not in relieved], *away, *relieved]:
+            if len(voters) < size and voter not in voters:  # one that is away may come back with its memory
                 voters.append(voter)
         return tuple(voters[:size])
 
@@ -350,8 +393,10 @@ class Views(Part):
         self.informed = set()
         self.renewing = False
         self.leavers = {process for process in self.leavers if process in view.processes}
-        for process, birth, life, _ in view.members:
-            if self.applicants.get(process) == (birth, life):
+        self.assigned = {}
+        for process, birth, life, _, _ in view.members:
+            applicant = self.applicants.get(process)
+            if applicant is not None and applicant[:2] == (birth, life):
                 del self.applicants[process]
         self.reports = {process: self.reports[process] for process in self.reports if process in self.applicants}
         self.consensus = self._new_consensus()
@@ -389,8 +434,7 @@ class Views(Part):
         self.has_spread = True
         concerned = {*self.before, *self.view.processes, *self._voting()}
         for process in sorted(concerned - {self.me}):
-            self.informed.add(process)
-            out.send(process, self.view)
+            self.inform(process, out)
 
     def _doubt_source(self, process: int, out: Out) -> None:
         if not self.has_spread and ((process == self.source and self.decided) or (self.votes() and self._leads())):
@@ -400,7 +444,7 @@ class Views(Part):
 
     def receives(self, msg: Message) -> bool:
         """Is this a message of views?"""
-        return isinstance(msg, (View, Report, Join, Leave, Renew, ConsensusMessage))
+        return isinstance(msg, (View, Report, Join, Leave, Renew, Assign, ConsensusMessage))
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
         if isinstance(msg, (Join, Leave)):
@@ -420,6 +464,8 @@ class Views(Part):
                 self.applicants.pop(src, None)
             elif isinstance(msg, Renew):
                 self.renewing = True
+            elif isinstance(msg, Assign):
+                self._take_role(msg.process, msg.role)
             elif isinstance(msg, ConsensusMessage):
                 self._on_consensus(src, msg, out)
             self._review(out)
@@ -428,14 +474,18 @@ class Views(Part):
         """The view in which a message was sent."""
         if isinstance(msg, ConsensusMessage):
             return msg.instance - 1
-        assert isinstance(msg, (Report, Leave, Renew))
+        assert isinstance(msg, (Report, Leave, Renew, Assign))
         return msg.view
+
+    def inform(self, process: int, out: Out) -> None:
+        """Send the view to a process that may not know it."""
+        self.informed.add(process)
+        out.send(process, self.view)
 
     def is_current(self, src: int, number: int, out: Out) -> bool:
         """Is something that a process sent for the current view? If for an earlier one, send it the view."""
         if number < self.view.number and src not in self.informed:
-            self.informed.add(src)
-            out.send(src, self.view)
+            self.inform(src, out)
         return number == self.view.number
 
     def _on_join(self, src: int, msg: Join, out: Out) -> None:
@@ -444,7 +494,7 @@ class Views(Part):
             return
         if (src, msg.birth, msg.life) in [member[:3] for member in self.view.members] and src not in self.leavers:
             return  # it will hear
-        self.applicants[src] = (msg.birth, msg.life)
+        self.applicants[src] = (msg.birth, msg.life, msg.about)
         self.reports[src] = msg.silent
         self.leavers.discard(src)
         self._doubt_source(src, out)

@@ -59,9 +59,9 @@ class ViewsNode(Node):
     made_of: ClassVar[tuple[type, ...]] = (Views,)
     rejoins: ClassVar[bool] = True
 
-    def __init__(self, me: int, n: int, voters: int) -> None:
+    def __init__(self, me: int, n: int, founders: int, voters: int, abouts: tuple[str, ...] = ()) -> None:
         super().__init__(me, n)
-        self.views = Views(me, n, voters)
+        self.views = Views(me, founders, voters, abouts)
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
         if not self.views.receives(msg):
