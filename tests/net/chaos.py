@@ -1,5 +1,6 @@
 """Chaos: five nodes as processes, which are killed, stopped, cut off, slowed down and robbed of their memory, by a
-seeded schedule, while programs use their locks and a witness outside judges.
+seeded schedule, while programs use their locks and a witness outside judges. Meanwhile guests enter the cluster by
+seeds, use its locks, and leave or are killed.
 
     python tests/net/chaos.py --seconds 300 --seed 7 [--algorithm home-gme+epochs]
 
@@ -39,6 +40,7 @@ LOCKS = 3  # mutexes, and as many locks with groups
 K = 2  # of the semaphore
 PATIENCE = 0.5  # seconds of silence after which a node is suspected, at first; four times as long after many mistakes
 TIMING = ["[timing]", "heartbeat = 0.1", f"suspect_after = {PATIENCE}", "reconnect_most = 0.1"]
+GUESTS = 2  # at a time
 LONGEST_FAULT = 6 * PATIENCE  # longer than the most patient node waits
 SLACK = 8 * PATIENCE  # in which the last effects of a fault are over
 BACK_WITHIN = 8 * PATIENCE  # twice the longest time to notice: no one waits longer for what one lost node held
@@ -49,6 +51,7 @@ class Machines:
 
     def __init__(self, folder: Path, algorithm: str = DEFAULT_ALGORITHM) -> None:
         self.folder = folder
+        self.elastic = algorithm.endswith("+views")  # guests may come
         self.rack: Rack | None = Rack(folder, NODES)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         try:
@@ -60,6 +63,7 @@ class Machines:
             self.rack.tear_down()
             self.rack = None
         where = self.rack.addresses() if self.rack else dict(zip(NODES, free_addresses(len(NODES)), strict=True))
+        self.seeds = list(where.values())
         nodes = [f'{name} = "{address}"' for name, address in where.items()]
         settings = ["insecure = true", f'algorithm = "{algorithm}"', 'state = "state/{name}"']
         lines = [*settings, "[nodes]", *nodes, *TIMING]
@@ -68,10 +72,11 @@ class Machines:
     def socket(self, name: str) -> Path:
         return self.folder / f"{name}.sock"
 
-    def start(self, name: str) -> None:
-        words = [sys.executable, "-m", "congenial", "node", "--name", name, "--socket", str(self.socket(name))]
+    def start(self, name: str, *more: str) -> None:
+        """A guest begins with the name of the node beside which it runs."""
+        words = [sys.executable, "-m", "congenial", "node", "--name", name, "--socket", str(self.socket(name)), *more]
         if self.rack:
-            words = self.rack.inside(name, words)
+            words = self.rack.inside(name[0], words)
         with open(self.folder / f"{name}.log", "ab") as log:
             self.processes[name] = subprocess.Popen(words, cwd=self.folder, stdout=log, stderr=log)
 
@@ -137,6 +142,7 @@ class Chaos:
         self.forgetful = 0  # how many have just lost their memory
         self.reminding: asyncio.Task[None] | None = None
         self.takeovers = 0
+        self.guests = machines.elastic
         self.end = 0.0
 
     async def run(self) -> Tally:
@@ -145,8 +151,9 @@ class Chaos:
         await self._until_all_answer()
         self.end = time.monotonic() + self.seconds
         async with Reporter(self.witness) as reporter:
-            programs = [self._program(name, number) for name in NODES for number in range(3)]
-            await asyncio.gather(*programs, self._mischief())
+            programs = [self._program(name, number, self.end) for name in NODES for number in range(3)]
+            guests = [self._guests(number) for number in range(GUESTS if self.guests else 0)]
+            await asyncio.gather(*programs, self._mischief(), *guests)
             await self._all_is_well()
             if self.reminding is not None:
                 try:
@@ -178,15 +185,15 @@ class Chaos:
 
     # -- programs --------------------------------------------------------------------------------------
 
-    async def _program(self, node: str, number: int) -> None:
+    async def _program(self, node: str, number: int, end: float) -> None:
         """Use the locks of a node, and come back whenever it does."""
         rng = random.Random(f"{node}{number} {self.rng.random()}")
         attempt = 0
         async with Reporter(self.witness) as reporter:
-            while time.monotonic() < self.end:
+            while time.monotonic() < end:
                 with contextlib.suppress(ClusterDegraded):
                     async with Client(self.machines.socket(node)) as client:
-                        while time.monotonic() < self.end:
+                        while time.monotonic() < end:
                             attempt += 1
                             result = await self._attempt(client, reporter, f"{node}{number}.{attempt}", rng)
                             self.tally.done[result] += 1
@@ -236,6 +243,31 @@ class Chaos:
             lambda told: self.tally.writes.update([lock] if not told.cancelled() and told.exception() is None else [])
         )
         await asyncio.shield(writing)
+
+    # -- guests ----------------------------------------------------------------------------------------
+
+    async def _guests(self, number: int) -> None:
+        """One process after the other enters the cluster, and leaves it or crashes."""
+        rng = random.Random(f"guests {number} {self.rng.random()}")
+        visits = 0
+        while time.monotonic() < self.end - 3 * LONGEST_FAULT:
+            visits += 1
+            name = f"{rng.choice(NODES)}-{number}-{visits}"
+            self.machines.start(name, "--seeds", ",".join(rng.sample(self.machines.seeds, 3)))
+            deadline = time.monotonic() + 60
+            while not answers(self.machines.socket(name)) and self.machines.processes[name].poll() is None:
+                assert time.monotonic() < deadline, f"{name} does not start"
+                await asyncio.sleep(0.05)
+            until = min(time.monotonic() + rng.uniform(1, 10) * PATIENCE, self.end - LONGEST_FAULT)
+            await asyncio.gather(*[self._program(name, program, until) for program in range(2)])
+            leaves = rng.random() < 0.5
+            self.tally.faults["guest leaves" if leaves else "guest killed"] += 1
+            if leaves:
+                self.machines.signal(name, signal.SIGTERM)
+                await asyncio.to_thread(self.machines.processes[name].wait)
+            else:
+                self.tally.troubles.append((name, time.monotonic(), time.monotonic()))
+                self.machines.kill(name)
 
     # -- faults ----------------------------------------------------------------------------------------
 

@@ -48,7 +48,7 @@ def test_a_call_says_who_is_missing_since_when_and_what_to_do(caplog: pytest.Log
             said = str(error.value)
             assert "'b' is away; 'c' is away. b last heard of at " in said
             assert re.search(r"c last heard of at \d\d:\d\d:\d\d: start what does not run", said)
-            assert said.endswith("a majority, 2 of 3 members, must be there")
+            assert said.endswith("a majority, 2 of 3 voters, must be there")
             await until(lambda: lines(caplog, "locks.wait", "a"))
             await asyncio.sleep(0.5)
             (line,) = lines(caplog, "locks.wait", "a")  # once

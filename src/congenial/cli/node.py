@@ -23,6 +23,7 @@ congenial node --name d --seeds 127.0.0.1:7101,127.0.0.1:7102
 
 STATUS_PERIOD = 1.0  # seconds between two looks whether what the service manager shows is still true
 
+USUAL_CONFIG = Path("cluster.toml")
 Config = Annotated[Path, typer.Option("--config", help="The file that describes the cluster.")]
 NodeName = Annotated[str, typer.Option("--name", help="Which node of the cluster.")]
 Socket = Annotated[
@@ -32,7 +33,7 @@ Socket = Annotated[
 
 def command(
     name: NodeName,
-    config: Config = Path("cluster.toml"),
+    config: Config = USUAL_CONFIG,
     socket: Socket = "",
     socket_mode: Annotated[
         str, typer.Option(help="Which users may connect to it: 600 (only this one), 660 (the group), 666.")
@@ -64,7 +65,7 @@ def command(
     from dataclasses import replace
 
     from congenial.net.checked import for_node
-    from congenial.net.config import load_config
+    from congenial.net.config import ClusterConfig, load_config
     from congenial.net.local import checked_mode, group_number, socket_path
     from congenial.net.locks import Cluster
     from congenial.net.logs import JsonLines
@@ -76,9 +77,13 @@ def command(
     handler.setFormatter(JsonLines() if log_json else logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logging.getLogger("congenial").addHandler(handler)
     logging.getLogger("congenial").setLevel(logging.DEBUG if verbose else logging.INFO)
-    described = load_config(config)
-    if seeds:
-        described = replace(described, seeds=tuple(seeds.replace(",", " ").split()), address=address)
+    given_seeds = tuple(seeds.replace(",", " ").split())
+    if given_seeds and config == USUAL_CONFIG and not config.exists():
+        described = ClusterConfig(seeds=given_seeds, address=address)
+    else:
+        described = load_config(config)
+        if given_seeds:
+            described = replace(described, seeds=given_seeds, address=address)
     described.check_member(name)
     if metrics and metrics_port:
         raise ConfigError("choose one of --metrics and --metrics-port")

@@ -46,10 +46,10 @@ def advice(membership: Membership, away: list[Link]) -> str:
         if link.connections:
             heard = time.localtime(time.time() - (membership.now() - link.heard_at))
             told.append(f"{link.name} last heard of at {time.strftime('%H:%M:%S', heard)}")
-    n = membership.n
-    needed = f"a majority, {n // 2 + 1} of {n} members, must be there"
+    voters = len(membership.electorate())
+    needed = f"a majority, {voters // 2 + 1} of {voters} voters, must be there"
     if not membership.roster.open or not membership.rejoins:
-        needed = f"all {n} members must be there"
+        needed = f"all {membership.n} members must be there"
     return f". {'; '.join(told)}: start what does not run, and see that it can be reached; {needed}" if told else ""
 
 

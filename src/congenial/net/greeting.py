@@ -34,7 +34,9 @@ class Greeting:
         if hello.receiver != self.name:
             raise ProtocolError(f"looks for node {hello.receiver!r}; this is {self.name!r}")
         if hello.members != self.founders:
-            raise ProtocolError(f"has members {', '.join(hello.members)}; this cluster has {', '.join(self.founders)}")
+            told = f"has members {', '.join(hello.members)}; this cluster has {', '.join(self.founders)}"
+            hint = ": a process that is not in the list enters with seeds" if self.elastic else ""
+            raise ProtocolError(told + hint)
         if not self.elastic and (hello.sender not in self.founders or (link is None and hello.sender >= self.name)):
             raise ProtocolError(f"{hello.sender!r} must not call {self.name!r}")
         if hello.sender == self.name:

@@ -59,11 +59,11 @@ async def listen_anywhere(name: str, listen: str, seed: str) -> tuple[list[socke
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
             probe.connect(there)  # sends nothing
             here = probe.getsockname()[0]
-        if listen:
-            made = await listen_at(name, listening_address(listen, seed))
+        if listen and listening_address(listen, "[::1]:1") == listen:  # with a port
+            made = await listen_at(name, listen)
         else:
             made = [socket.socket(family, socket.SOCK_STREAM)]
-            made[0].bind((here, 0))
+            made[0].bind((listen.strip("[]") or here, 0))
             start_listening(made[0])
     except OSError as error:
         raise ConfigError(f"node {name!r} cannot find an address to listen on: {error.strerror or error}") from error
