@@ -12,7 +12,19 @@ from typing import Any
 
 import pytest
 
-from congenial.kernel.effects import Answer, CancelTimer, Effect, Eject, Enter, Execute, Rest, Save, Send, SetTimer
+from congenial.kernel.effects import (
+    Answer,
+    CancelTimer,
+    Effect,
+    Eject,
+    Enter,
+    Execute,
+    Rest,
+    Restore,
+    Save,
+    Send,
+    SetTimer,
+)
 from congenial.kernel.message import Message, field_values
 from congenial.kernel.out import Outbox
 from congenial.kernel.problem import Groups
@@ -40,6 +52,7 @@ from congenial.kernel.trace import (
     RECOVER,
     REQUEST,
     REST,
+    RESTORE,
     SEND,
     SUSPECT,
     TIMER,
@@ -53,7 +66,7 @@ from congenial.systems.catalogue import ALGORITHMS, find_algorithm
 from congenial.systems.streams import stream
 
 CAUSES = {REQUEST, EXIT, ISSUE, DELIVER, TIMER, SUSPECT, TRUST, CRASH, RECOVER}
-EFFECTS = {SEND, ENTER, EJECT, EXECUTE, ANSWER, REST}
+EFFECTS = {SEND, ENTER, EJECT, EXECUTE, ANSWER, RESTORE, REST}
 UNSEEN = (Save, SetTimer, CancelTimer)  # a trace does not show them; a later crash or time-out does
 
 LOADS: list[dict[str, Any]] = [
@@ -171,6 +184,8 @@ class Shells:
             return (EXECUTE, effect.issuer, effect.number, effect.operation, effect.result)
         if isinstance(effect, Answer):
             return (ANSWER, effect.number, effect.result)
+        if isinstance(effect, Restore):
+            return (RESTORE, effect.count)
         return (EJECT,) if isinstance(effect, Eject) else (REST,) if isinstance(effect, Rest) else (effect,)
 
 
@@ -184,6 +199,8 @@ def what(event: Event) -> tuple[Any, ...]:
         return (event.node, EXECUTE, event.peer, event.id, event.operation, event.result)
     if event.event == ANSWER:
         return (event.node, ANSWER, event.id, event.result)
+    if event.event == RESTORE:
+        return (event.node, RESTORE, event.id)
     return (event.node, event.event)
 
 

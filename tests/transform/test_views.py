@@ -405,6 +405,13 @@ def test_random_schedules_with_crashes_and_false_suspicions(nodes: int) -> None:
     assert result.ok, result.verdict()
 
 
+def test_all_restart_and_miss_what_was_proposed() -> None:
+    """Process 0 proposes a view while the others are down, and is not told that they were."""
+    system = System(find_algorithm(IN_VIEWS), 3)
+    rules = Bounds(requests=3, crashes=3, suspicions=2, timers="patient").rules(system)
+    assert run_once(system, rules, 2528).fault == ""
+
+
 @pytest.mark.parametrize("forget", ["yes", "no"])
 def test_random_schedules_with_everything(forget: str) -> None:
     result = fuzz(

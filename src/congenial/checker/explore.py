@@ -70,8 +70,9 @@ class Explorer:
         self.limit: i64 = limit
         self.progress = progress
         self.judges_entry = world.system.concurrent_entry and not world.rules.faults
-        # a process that is up has its replica still, unless it has recovered
-        self.judges_replicas = world.operations > 0 and not (world.rules.crashes and world.rules.recovery)
+        # a process that is up has its replica still, unless it has recovered and the algorithm does not take it back
+        rejoins = world.system.algorithm.rejoins
+        self.judges_replicas = world.operations > 0 and (rejoins or not (world.rules.crashes and world.rules.recovery))
         self.faults: list[Fault] = []
         self.depth = 0
         self.complete = False

@@ -11,7 +11,7 @@ from typing import final
 
 from mypy_extensions import i64
 
-from congenial.kernel.effects import EVERYONE, Answer, Effect, Eject, Enter, Execute, Rest, Send
+from congenial.kernel.effects import EVERYONE, Answer, Effect, Eject, Enter, Execute, Rest, Restore, Send
 from congenial.kernel.errors import ContractError, IllegalStep, SafetyViolation
 from congenial.kernel.judge import Judge
 from congenial.kernel.message import Message
@@ -43,6 +43,7 @@ from congenial.kernel.trace import (
     RECOVER,
     REQUEST,
     REST,
+    RESTORE,
     SEND,
     SUSPECT,
     TIMER,
@@ -210,6 +211,9 @@ class Stepper:
         elif isinstance(effect, Answer):
             self._tell(Event(self.step_count, ANSWER, process, id=effect.number, result=effect.result))
             self.judge.answer(process, effect.number, effect.result)
+        elif isinstance(effect, Restore):
+            self._tell(Event(self.step_count, RESTORE, process, id=effect.count))
+            self.judge.restore(process, effect.count)
         elif isinstance(effect, Rest):
             self._tell(Event(self.step_count, REST, process))
 

@@ -37,7 +37,7 @@ from congenial.checker.events import (
 )
 from congenial.checker.process_state import ProcessState, Step
 from congenial.checker.rules import Rules
-from congenial.kernel.effects import EVERYONE, Answer, Effect, Eject, Enter, Execute, Send
+from congenial.kernel.effects import EVERYONE, Answer, Effect, Eject, Enter, Execute, Restore, Send
 from congenial.kernel.errors import ConfigError, ContractError, IllegalStep, SafetyViolation
 from congenial.kernel.judge import Ledger, fence_fault, request_fault
 from congenial.kernel.message import Message
@@ -254,6 +254,7 @@ class World:
         """The process's shell, in a state."""
         if state.node is None:
             process = Process(self.system.node(owner), self.system.problem, state.saved)
+            process.issued = state.issued
             process.restart(process.node)
         else:
             process = Process(node_from(state.node), self.system.problem, state.saved)
@@ -294,7 +295,7 @@ class World:
                 step.error = request_fault(owner, wants, step.group) or fence_fault(owner, step.fence, self.fenced)
                 if step.error:
                     return
-            elif isinstance(effect, Execute):
+            elif isinstance(effect, (Execute, Restore)):
                 step.booked.append(effect)
             elif isinstance(effect, Answer):
                 step.booked.append(effect)
@@ -345,6 +346,8 @@ class World:
             for effect in step.booked:
                 if isinstance(effect, Execute):
                     ledger.execute(process, (effect.issuer, effect.number), effect.result)
+                elif isinstance(effect, Restore):
+                    ledger.restore(process, effect.count)
                 elif isinstance(effect, Answer):
                     ledger.answer(process, effect.number, effect.result)
                 else:

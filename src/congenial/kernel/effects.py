@@ -96,6 +96,17 @@ class Answer(Effect):
 
 
 @final
+class Restore(Effect):
+    """The local replica is that of a process which has executed the first `count` operations."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def what(self) -> tuple[Any, ...]:
+        return (self.count,)
+
+
+@final
 class Rest(Effect):
     """The critical section that the application has left is over for all."""
 

@@ -134,6 +134,9 @@ class Judge:
     def execute(self, process: int, issuer: int, number: int, result: object) -> None:
         self.ledger.execute(process, (issuer, number), result)
 
+    def restore(self, process: int, count: int) -> None:
+        self.ledger.restore(process, count)
+
     def answer(self, process: int, number: int, result: object) -> None:
         self.ledger.answer(process, number, result)
         self.pending[process] = False
@@ -264,6 +267,14 @@ class Ledger:
             raise SafetyViolation(f"process {process} executes {name_of(operation)} after one of a later section")
         self.places[operation] = place
         self.log.append((operation, fence, result))
+
+    def restore(self, process: int, count: int) -> None:
+        """The process has another replica, which has executed so many operations."""
+        if count > len(self.log):
+            raise SafetyViolation(
+                f"process {process} has a replica with {count} operations, of which {len(self.log)} were executed"
+            )
+        self.executed[process] = count
 
     def answer(self, process: int, number: int, result: object) -> None:
         operation = (process, number)

@@ -1,7 +1,7 @@
 """Messages: small frozen dataclasses, one per message of a paper.
 
-A message is plain immutable data: its fields are numbers, strings, booleans, None, other messages, or tuples of such.
-It does not name its sender: the driver does, as `src` of `Node.receive`.
+A message is plain immutable data: its fields are numbers, strings, booleans, bytes, None, other messages, or tuples of
+such. It does not name its sender: the driver does, as `src` of `Node.receive`.
 
 A class that sends messages declares their classes in its `messages`, and the classes that it is made of in its
 `made_of`; `messages_of` collects both.
@@ -103,6 +103,8 @@ def field_values(message: Message) -> dict[str, object]:
 
 def as_data(value: object) -> object:
     """A field's value without message objects: what a trace holds."""
+    if isinstance(value, bytes):
+        return value.hex()
     if isinstance(value, Message):
         return {"message": type(value).__name__, "fields": field_values(value)}
     if isinstance(value, tuple):
@@ -128,10 +130,10 @@ def nested_messages(value: object) -> list[Message]:
 def integers(value: object) -> int:
     """How many integers a value carries (the papers' unit of message size).
 
-    A number, a boolean or a string counts as one integer, and None as zero. A collection counts as the sum of its
+    A number, a boolean, a string or bytes count as one integer, and None as zero. A collection counts as the sum of its
     members, a message or record as the sum of its fields.
     """
-    if isinstance(value, (int, float, str)):
+    if isinstance(value, (int, float, str, bytes)):
         return 1
     if value is None:
         return 0

@@ -88,6 +88,9 @@ class Node:
     def on_trust(self, peer: int, out: Out) -> None:
         """The failure detector no longer suspects `peer`."""
 
+    def has_issued(self, count: int) -> None:
+        """This process is up again after a crash, and has issued so many operations before; `on_recover` follows."""
+
     def on_recover(self, out: Out) -> None:
         """This process is up again after a crash: a new node, with its durable attributes restored."""
 

@@ -21,6 +21,7 @@ from congenial.kernel.effects import (
     Enter,
     Execute,
     Rest,
+    Restore,
     Save,
     Send,
     SetTimer,
@@ -66,6 +67,9 @@ class Out:
     def answer(self, number: int, result: object) -> None:
         """Tell the application the outcome of its operation, the `number`-th that it has issued."""
         raise NotImplementedError
+
+    def restore(self, count: int) -> None:
+        """Say that the local replica has been replaced by one that has executed the first `count` operations."""
 
     def rest(self) -> None:
         """Say that the critical section that the application has left is over for all, where that takes a while."""
@@ -128,6 +132,9 @@ class Outbox(Out):
         if self.answered is not None:
             raise ContractError("a step answers two operations")
         self.effects.append(Answer(number, result))
+
+    def restore(self, count: int) -> None:
+        self.effects.append(Restore(count))
 
     def rest(self) -> None:
         self.effects.append(Rest())

@@ -101,6 +101,7 @@ class Process:
     def restart(self, fresh: Node) -> None:
         """Be up again as a new node, with what was saved. `Recovered` is the event to go on with."""
         restore_durable(fresh, self.saved)
+        fresh.has_issued(self.issued)
         self.node = fresh
         self.up = True
 

@@ -12,7 +12,8 @@ each. A step in which the node chose (`Out.choose`) has its `choices`.
 
 Under weak exclusion a process that is inside may `issue` operations on a replicated resource. Such an event has the
 `operation` and its number among the process's operations (`id`). A replica's `execute` has the issuing process as
-`peer`, number, operation and `result`; the `answer` to the issuing process has number and result. A `rest` says that a
+`peer`, number, operation and `result`; the `answer` to the issuing process has number and result. A `restore` says that
+a replica has been replaced by one that has executed the first operations, and how many (`id`). A `rest` says that a
 section that was left before is over for all.
 """
 
@@ -34,6 +35,7 @@ EJECT: Final = "eject"
 ISSUE: Final = "issue"
 EXECUTE: Final = "execute"
 ANSWER: Final = "answer"
+RESTORE: Final = "restore"
 REST: Final = "rest"
 SEND: Final = "send"
 DELIVER: Final = "deliver"
@@ -49,7 +51,7 @@ CUT: Final = "cut"
 HEAL: Final = "heal"
 KINDS: Final = (
     BEGIN, REQUEST, ENTER, EXIT, EJECT, SEND, DELIVER, DROP, TIMER, CRASH, RECOVER, PAUSE, RESUME, SUSPECT, TRUST,
-    CUT, HEAL, ISSUE, EXECUTE, ANSWER, REST,
+    CUT, HEAL, ISSUE, EXECUTE, ANSWER, RESTORE, REST,
 )  # fmt: skip
 
 MESSAGE_KEYS: Final = {"message", "fields"}
@@ -110,6 +112,8 @@ class Event:
                 line["operation"] = self.operation
             if self.event != ISSUE:
                 line["result"] = self.result
+        if self.event == RESTORE:
+            line["id"] = self.id
         if self.event == TIMER:
             line["timer"] = self.timer
         if self.choices:
@@ -141,6 +145,8 @@ class Event:
             return f"{when} executes operation {self.id} of {self.peer}: {self.operation}, with result {self.result}"
         if self.event == ANSWER:
             return f"{when} is answered {self.result} to operation {self.id}"
+        if self.event == RESTORE:
+            return f"{when} has a replica with {self.id} operations"
         if self.event in (SUSPECT, TRUST):
             return f"{when} {self.event}s {self.peer}"
         if self.event in (CUT, HEAL):

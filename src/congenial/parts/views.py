@@ -501,8 +501,11 @@ class Views(Part):
         place = self._place(src)
         if place >= 0 and not self._hears(self.view.voters[place]):
             self._suspect_voter(src, out)  # it votes no more
-        elif place >= 0 and self.suspects:  # it may have missed this before
-            out.send(src, Report(self.view.number, tuple(sorted(self.suspects))))
+        elif place >= 0:  # it may have missed this before
+            if self.suspects:
+                out.send(src, Report(self.view.number, tuple(sorted(self.suspects))))
+            if self.votes():
+                self.consensus.retry(self._to_voters(out))
         self._review(out)
 
     def _on_consensus(self, src: int, msg: ConsensusMessage, out: Out) -> None:

@@ -13,12 +13,13 @@ application neither issues nor leaves. `Out.execute` reports what the local repl
 
 from __future__ import annotations
 
+from ast import literal_eval
 from collections.abc import Mapping
 from typing import Final
 
 from mypy_extensions import mypyc_attr
 
-from congenial.kernel.errors import ConfigError
+from congenial.kernel.errors import ConfigError, ContractError
 from congenial.kernel.problem import Problem
 from congenial.problems.epochs import EPOCH_BITS, InEpochs
 from congenial.problems.mutex import MUTEX
@@ -70,6 +71,14 @@ class Resource:
         """Execute an operation. One that does not fit changes nothing, and its result says so."""
         raise NotImplementedError
 
+    def snapshot(self) -> bytes:
+        """The whole state, for `restore`. Only where replicas are replaced (`congenial.parts.replica`)."""
+        raise ContractError(f"{type(self).__name__} has no snapshot()")
+
+    def restore(self, state: bytes) -> None:
+        """Take over the state of another replica."""
+        raise ContractError(f"{type(self).__name__} has no restore()")
+
     def example(self, process: int, number: int) -> object:
         """An example operation, for a process to issue in a simulation or a check."""
         return (process, number)
@@ -86,6 +95,12 @@ class Journal(Resource):
         self.lines.append(operation)
         return len(self.lines)
 
+    def snapshot(self) -> bytes:
+        return repr(self.lines).encode()
+
+    def restore(self, state: bytes) -> None:
+        self.lines = literal_eval(state.decode())
+
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Counter(Resource):
@@ -98,6 +113,12 @@ class Counter(Resource):
         if isinstance(operation, int):
             self.total += operation
         return self.total
+
+    def snapshot(self) -> bytes:
+        return str(self.total).encode()
+
+    def restore(self, state: bytes) -> None:
+        self.total = int(state)
 
     def example(self, process: int, number: int) -> object:
         return process + 1

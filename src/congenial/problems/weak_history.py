@@ -18,7 +18,20 @@ from collections.abc import Sequence
 from typing import Final
 
 from congenial.kernel.judge import Operation, name_of
-from congenial.kernel.trace import ANSWER, CRASH, EJECT, ENTER, EXECUTE, EXIT, ISSUE, RECOVER, REQUEST, REST, Event
+from congenial.kernel.trace import (
+    ANSWER,
+    CRASH,
+    EJECT,
+    ENTER,
+    EXECUTE,
+    EXIT,
+    ISSUE,
+    RECOVER,
+    REQUEST,
+    REST,
+    RESTORE,
+    Event,
+)
 from congenial.problems.weak import Resource
 
 AWAY: Final = "down"
@@ -35,6 +48,7 @@ FROM: Final = {
     EXIT: (IN,),
     EJECT: (IN, ISSUING),
     EXECUTE: (OUT, ASKING, IN, ISSUING),
+    RESTORE: (OUT, ASKING, IN, ISSUING),
     REST: (OUT, ASKING),
     CRASH: (OUT, ASKING, IN, ISSUING),
     RECOVER: (AWAY,),
@@ -119,6 +133,8 @@ class History:
             self._issue(event)
         elif kind == EXECUTE:
             self._execute(event)
+        elif kind == RESTORE:
+            self._restore(event)
         elif kind == ANSWER:
             self._answer(event)
         elif kind == REST:
@@ -222,6 +238,11 @@ class History:
             self._fault("1CS", event, f"another replica has executed {name_of(self.log[place][0])} in its place")
         elif self.log[place][1] != event.result:
             self._fault("1CS", event, f"another replica has the result {self.log[place][1]}")
+
+    def _restore(self, event: Event) -> None:
+        if event.id > len(self.log):
+            self._fault("1CS", event, f"only {len(self.log)} have been executed")
+        self.executed[event.node] = min(event.id, len(self.log))
 
     def _answer(self, event: Event) -> None:
         process = event.node

@@ -223,6 +223,7 @@ class Disturbances:
         engine.status[process] = UP
         node = engine.system.node(process)
         restore_durable(node, engine.saved[process])
+        node.has_issued(engine.judge.issued[process])
         engine.nodes[process] = node
         engine.detector.forget(process)
         engine.current = process

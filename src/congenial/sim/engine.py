@@ -377,6 +377,11 @@ class Engine(Out):
         self.judge.answer(process, number, result)
         self._stay(process)
 
+    def restore(self, count: int) -> None:
+        if self.trace is not None:
+            self.trace.record(Event(self.now, trace.RESTORE, self.current, id=count))
+        self.judge.restore(self.current, count)
+
     def rest(self) -> None:
         self.note(trace.REST, self.current)
 

@@ -118,7 +118,7 @@ class Columns:
             return self._value(event.groups)
         if kind in (trace.CUT, trace.HEAL):
             return self._value((event.fields or {}).get("sides", []))
-        if kind in (trace.ISSUE, trace.EXECUTE, trace.ANSWER):
+        if kind in (trace.ISSUE, trace.EXECUTE, trace.ANSWER, trace.RESTORE):
             return self._value({"id": event.id, "operation": event.operation, "result": event.result})
         return -1
 

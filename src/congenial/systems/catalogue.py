@@ -69,6 +69,8 @@ from congenial.transform.crash_restart import SPEC as RESTART
 from congenial.transform.crash_restart import restarted
 from congenial.transform.epochs import SPEC as EPOCHS
 from congenial.transform.epochs import in_epochs
+from congenial.transform.replicas import SPEC as REPLICAS
+from congenial.transform.replicas import with_replicas
 from congenial.transform.views import SPEC as VIEWS
 from congenial.transform.views import in_views
 
@@ -177,9 +179,10 @@ TRANSFORMS: dict[str, Callable[[type[Node]], type[Node]]] = {
     "epochs": in_epochs,
     "restart": restarted,
     "views": in_views,
+    "replicas": with_replicas,
 }
 """What can be made of an algorithm, by the name that is appended to its own."""
-TRANSFORM_SPECS = (EPOCHS, RESTART, VIEWS)
+TRANSFORM_SPECS = (EPOCHS, RESTART, VIEWS, REPLICAS)
 
 _transformed: dict[str, type[Node]] = {}  # made once each: the class is part of a node's state
 

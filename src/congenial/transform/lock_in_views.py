@@ -71,10 +71,10 @@ class LockInViews(Node):
 
     def move(self, view: int, members: tuple[int, ...], home: int, since: int, out: Out) -> None:
         """There is a new view, of which I have been a member without a gap since another one (-1: I am none)."""
-        if self.phase == INSIDE and not 0 <= since <= self.entered:
+        if self.holds() and not 0 <= since <= self.entered:
             self.lose(out)
         self.begin(view, members, home, since >= 0)
-        if self.inner is not None and self.phase == INSIDE:
+        if self.inner is not None and self.holds():
             self.inherited = self.fence
             self.inner.resume(self.group)
         else:
@@ -96,9 +96,12 @@ class LockInViews(Node):
     def is_home(self) -> bool:
         return self.inner is not None and self.inner.me == 0
 
+    def holds(self) -> bool:
+        return self.phase == INSIDE
+
     def holding(self) -> tuple[int, int]:
         """The group for which I am inside, and my fence."""
-        return (self.group, self.fence) if self.phase == INSIDE else (NO_GROUP, 0)
+        return (self.group, self.fence) if self.holds() else (NO_GROUP, 0)
 
     def take_over(self, process: int, group: int, fence: int) -> None:
         """At the home: a member is inside."""

@@ -83,6 +83,9 @@ class WrapperOut(Out):
     def answer(self, number: int, result: object) -> None:
         self.out.answer(number, result)
 
+    def restore(self, count: int) -> None:
+        self.out.restore(count)
+
     def rest(self) -> None:
         self.out.rest()
 

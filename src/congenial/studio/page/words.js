@@ -70,6 +70,7 @@ export function inWords(run, event) {
   if (kind === "heal") return `the split ends: ${sidesText(run.value(event))}`;
   if (kind === "issue") return `${p} issues operation ${run.value(event).id}: ${spelled(run.value(event).operation)}`;
   if (kind === "execute") return `${p} executes operation ${run.value(event).id} of ${peer}: ${spelled(run.value(event).result)}`;
+  if (kind === "restore") return `${p} has a replica with ${run.value(event).id} operations`;
   if (kind === "answer") return `${p} is answered ${spelled(run.value(event).result)} to operation ${run.value(event).id}`;
   return `${p} ${TOLD[kind] ?? kind}`;
 }
