@@ -13,16 +13,15 @@ from typing import cast
 
 from mypy_extensions import mypyc_attr
 
-from congenial.algorithms.weak.weak_node import RESOURCE
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
-from congenial.kernel.spec import Spec
+from congenial.kernel.spec import Option, Spec
 from congenial.kernel.state import freeze, thaw
 from congenial.parts.homed import Homed
 from congenial.parts.views import Views
-from congenial.problems.weak import WEAK, Resource
+from congenial.problems.weak import WEAK, Resource, build_resource
 from congenial.transform.instances import Setting, combined
 from congenial.transform.object_in_views import ObjectInViews
 from congenial.transform.views import SPEC as VIEWS
@@ -92,7 +91,10 @@ SPEC = Spec(
     reference="Congenial 2026, after Romano & Rodrigues 2009",
     fifo=True,
     faults=VIEWS.faults,
-    options=(RESOURCE, *VIEWS.options),
+    options=(
+        Option("resource", "journal", "the replicated resource: journal or counter", build_resource),
+        *VIEWS.options,
+    ),
 )
 
 
