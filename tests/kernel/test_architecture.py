@@ -25,7 +25,7 @@ MAY_IMPORT = {  # a room is a folder or a module of its own; it may always impor
     "view": {"kernel"},
     "testing": DRIVEN | {"sim", "checker", "net"},
     "lab": DRIVEN | {"sim", "checker", "view"},
-    "studio": DRIVEN | {"sim", "checker", "view", "lab"},
+    "studio": DRIVEN | {"sim", "checker", "view", "lab", "net"},
     "cli": DRIVEN | {"sim", "checker", "net", "lab", "view", "testing", "studio"},
 }
 FACADE = {"__init__", "__main__"}

@@ -41,6 +41,7 @@ WRONG: dict[str, tuple[Any, ...]] = {  # of methods
     "k": (0, -1, 0.5, 1.0, True, "4", None, nan, 10**30, []),
     "timeout": (-1, -0.001, nan, -inf, 1e100, "1", True, b"1", [], Counter()),
     "lock": (5, True, b"x", [], Counter()),
+    "find": (5, True, b"x", [], Counter()),
     "top": (-1, 0.5, True, "4", None, nan, 10**30, []),
     "machine": (5, None, "x", Counter, object()),
     "locks": (5, None, [], Counter()),
@@ -246,6 +247,10 @@ ROWS: dict[str, dict[str, list[Row]]] = {
         "node": [("--node z", 2, "'z' is not a node"), ("--node a", 2, "start one with"), ("a", 2, "unexpected")],
         "socket": [("--socket none", 1, "no node is listening"), ("--socket " + "x" * 200, 2, "200 bytes")],
         "lock": [("--lock \udcff --socket NODE", 2, "lock = ")],
+        "find": [
+            ("--find \udcff --socket NODE", 2, "find = "),
+            ("--find x --lock y --socket NODE", 2, "give one of lock and find"),
+        ],
         "top": [
             ("--top -1 --socket NODE", 2, "top = -1: must be a number of locks"),
             ("--top 99999999999999999999 --socket NODE", 2, "top = 99999999999999999999"),

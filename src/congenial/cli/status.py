@@ -18,12 +18,14 @@ EXAMPLES = """
 congenial status
 congenial status --top 5
 congenial status --lock invoices
+congenial status --find invoice
 congenial status --config cluster.toml --node a --json --top 10000
 """
 
 
 def command(
     lock: Annotated[str | None, typer.Option(help="Show this lock only.")] = None,
+    find: Annotated[str | None, typer.Option(help="Show only locks with this text in their name.")] = None,
     top: Annotated[int, typer.Option(help="Show so many locks of each node, the busiest ones.")] = 20,
     config: Config = Path("cluster.toml"),
     node: Annotated[str, typer.Option("--node", help="Which node of this machine to ask, if it runs several.")] = "",
@@ -38,16 +40,16 @@ def command(
 
     from congenial.cli.output import print_json
 
-    told = asyncio.run(ask(connect(config, node, socket), lock, top))
+    told = asyncio.run(ask(connect(config, node, socket), lock, top, find))
     if json:
         print_json(told)
     else:
         show_status(told, lock)
 
 
-async def ask(node: Client, lock: str | None, top: int) -> dict[str, dict[str, Any] | None]:
+async def ask(node: Client, lock: str | None, top: int, find: str | None = None) -> dict[str, dict[str, Any] | None]:
     async with node as client:
-        return await client.status_of_all(lock=lock, top=top)
+        return await client.status_of_all(lock=lock, top=top, find=find)
 
 
 def show_status(told: dict[str, dict[str, Any] | None], lock: str | None) -> None:

@@ -104,3 +104,17 @@ def not_settled(membership: Membership) -> ClusterDegraded:
     away = [link for link in membership.links if link.away or link.connection is None]
     why = _reasons(away) or "the others have not agreed on it yet"
     return ClusterDegraded(f"{membership.name!r} is no member yet: {why}", tuple([link.name for link in away]))
+
+
+def why_not_ready(membership: Membership, settled: bool) -> str:
+    """Why no locks can be acquired here now; empty if they can: a majority of the members is there."""
+    if membership.ended:
+        return membership.ended
+    if membership.closing:
+        return f"{membership.name!r} is leaving the cluster"
+    if not membership.roster.open:
+        return str(not_open(membership, brief=True))
+    away = ", ".join([link.name for link in missing(membership)])
+    if away:
+        return f"too few members are there, without {away}"
+    return "" if settled else str(not_settled(membership))

@@ -96,8 +96,8 @@ class Acquirable(ABC, Generic[H]):
                 return own[0]
             if limit is None and len(own) >= (self.k if self.mode == SEMAPHORE else 1):
                 raise WouldDeadlock(
-                    f"{_shown(owner)} holds {self.name!r} and would wait for itself: release it first, give a timeout"
-                    + ("" if self.mode == SEMAPHORE else ", or make the lock with reentrant=True")
+                    f"{shown_owner(owner)} holds {self.name!r} and would wait for itself: release it first, "
+                    "give a timeout" + ("" if self.mode == SEMAPHORE else ", or make the lock with reentrant=True")
                 )
         if self._kept:
             self._kept = [held for held in self._kept if held._inside or (held._why and held.owner != owner)]
@@ -142,7 +142,7 @@ class Acquirable(ABC, Generic[H]):
             mine = [held for held in self._inside() if held.owner == owner and self._is_alike(held)]
         found = mine or ([] if self.reentrant else kept)
         if not found:
-            whose = f" by {_shown(owner)}" if kept else ""
+            whose = f" by {shown_owner(owner)}" if kept else ""
             raise NotHeld(f"{self.name!r} is not held{whose}: there is nothing to release")
         latest = found[-1]
         self._drop(latest)
@@ -155,7 +155,7 @@ class Acquirable(ABC, Generic[H]):
     def _release_all(self, owner: object) -> int:
         count = self._count(owner)
         if not count:
-            raise NotHeld(f"{self.name!r} is not held by {_shown(owner)}: there is nothing to release")
+            raise NotHeld(f"{self.name!r} is not held by {shown_owner(owner)}: there is nothing to release")
         for held in [held for held in self._inside() if held.owner == owner]:
             held._again = 0
             held.release()
@@ -210,7 +210,7 @@ class Acquirable(ABC, Generic[H]):
         inside = list(self._inside())
         holder = ""
         if len(inside) == 1:
-            holder = f", held by {_shown(inside[0].owner)} with fence {inside[0].fence}"
+            holder = f", held by {shown_owner(inside[0].owner)} with fence {inside[0].fence}"
         elif inside:
             holder = f", held {len(inside)} times"
         return f"<{state} {what} {kind} object {self.name!r} of {self._place()}{holder} at {at:#x}>"
@@ -219,10 +219,12 @@ class Acquirable(ABC, Generic[H]):
         return self._described(type(self).__name__, id(self))
 
 
-def _shown(owner: object) -> str:
+def shown_owner(owner: object) -> str:
     if isinstance(owner, asyncio.Task):
         return f"task {owner.get_name()!r}"
     if isinstance(owner, int):
         names = [thread.name for thread in threading.enumerate() if thread.ident == owner]
         return f"thread {names[0]!r}" if names else f"thread {owner}"
+    if isinstance(owner, tuple):  # a program and its task
+        owner = owner[0]
     return "another program" if owner is None else str(owner)

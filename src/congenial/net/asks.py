@@ -4,7 +4,7 @@ A program asks:
 
     {"do": "acquire", "id": 1, "mode": "group", "name": "jukebox", "group": "disc-7", "k": 0, "timeout": 2.5}
     {"do": "release", "id": 1}
-    {"do": "status", "id": 2, "top": 20}
+    {"do": "status", "id": 2, "top": 20, "find": "invoices"}
     {"do": "ping", "id": 3, "timeout": 3.0}
     {"do": "members", "id": 4, "name": "d", "role": "voter"}
 
@@ -65,6 +65,10 @@ class Ask(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     k: int = 1
     timeout: float | None = None
     top: int = 1000
+    find: str = ""  # of a status, as what follows (`congenial.net.survey.Question`)
+    by: str = ""
+    shown: list[str] = []
+    watch: bool = False
     owner: int = 0  # which task or thread of the program asks: if it waits for itself, it is told
     here: bool = False  # acquire only if no other member has to be asked
     raw: bool = False  # name and group stand for bytes, each written as the character of that number

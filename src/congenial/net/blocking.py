@@ -20,6 +20,7 @@ from congenial.net.members import Member
 from congenial.net.names import readable
 from congenial.net.primitives.forms import BlockingPrimitives
 from congenial.net.replica import Machine
+from congenial.net.reports import question_of
 
 
 class BlockingCluster(LockForms[BlockingLock, "BlockingHeld | None"], BlockingPrimitives):
@@ -78,16 +79,15 @@ class BlockingCluster(LockForms[BlockingLock, "BlockingHeld | None"], BlockingPr
         """A replicated object, whose operations are issued under a lock; as `Cluster.guarded`."""
         return BlockingGuarded(self, self._call(lambda: self._cluster.guarded(name, machine, timeout=timeout)))
 
-    def status(self, *, lock: str | None = None, top: int = 1000) -> dict[str, Any]:
+    def status(self, *, lock: str | None = None, top: int = 1000, find: str | None = None) -> dict[str, Any]:
         """This process's links, locks, holders and queues, as plain data; as `Cluster.status`."""
-        return self._run(self._status(lock, top))
+        return self._run(self._cluster._host.reports.in_pieces(question_of(lock, top, find)))
 
-    async def _status(self, lock: str | None, top: int) -> dict[str, Any]:
-        return await self._cluster._host.reports.in_pieces(lock, top)
-
-    def status_of_all(self, *, lock: str | None = None, top: int = 1000) -> dict[str, dict[str, Any] | None]:
+    def status_of_all(
+        self, *, lock: str | None = None, top: int = 1000, find: str | None = None
+    ) -> dict[str, dict[str, Any] | None]:
         """Every member's status, by name; None for those that do not answer; as `Cluster.status_of_all`."""
-        return self._run(self._cluster.status_of_all(lock=lock, top=top))
+        return self._run(self._cluster.status_of_all(lock=lock, top=top, find=find))
 
     def _lock(
         self, mode: str, name: str, group: str, k: int, timeout: float | None, reentrant: bool = False

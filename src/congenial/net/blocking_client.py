@@ -50,9 +50,11 @@ class BlockingClient(LockForms[BlockingLock, "BlockingHeld | None"], BlockingPri
     ) -> None:
         self.close()
 
-    def status_of_all(self, *, lock: str | None = None, top: int = 1000) -> dict[str, dict[str, Any] | None]:
+    def status_of_all(
+        self, *, lock: str | None = None, top: int = 1000, find: str | None = None
+    ) -> dict[str, dict[str, Any] | None]:
         """As `BlockingCluster.status_of_all`."""
-        return self._run(self._client.status_of_all(lock=lock, top=top))
+        return self._run(self._client.status_of_all(lock=lock, top=top, find=find))
 
     def members(self) -> list[Member]:
         """As `Cluster.members`."""

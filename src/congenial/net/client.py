@@ -41,7 +41,7 @@ from congenial.net.members import ROLES, Member
 from congenial.net.names import bytes_of, is_text, readable
 from congenial.net.primitives.forms import Primitives
 from congenial.net.remote_board import RemoteBoard
-from congenial.net.reports import check_question
+from congenial.net.reports import question_of
 from congenial.net.tls import Tls
 
 PATIENCE = 3.0  # seconds without an answer after which the node counts as gone
@@ -447,11 +447,14 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
             raise self._unreachable() if self._why_down else ClusterDegraded(f"the node on {self.where} is gone")
         self._writer.write(msgspec.json.encode(ask) + b"\n")
 
-    async def status_of_all(self, *, lock: str | None = None, top: int = 1000) -> dict[str, dict[str, Any] | None]:
+    async def status_of_all(
+        self, *, lock: str | None = None, top: int = 1000, find: str | None = None
+    ) -> dict[str, dict[str, Any] | None]:
         """As `Cluster.status_of_all`."""
-        check_question(lock, top)
+        question_of(lock, top, find)
         name: str = "" if lock is None else checked("lock", lock, Text)
-        return (await self.ask(Ask("status", 0, name=name, top=top))).status or {}
+        part: str = "" if find is None else checked("find", find, Text)
+        return (await self.ask(Ask("status", 0, name=name, top=top, find=part))).status or {}
 
     async def members(self) -> list[Member]:
         """As `Cluster.members`."""

@@ -114,6 +114,7 @@ class Tally:
         self.waits = Histogram()  # of the tasks that had to wait
         self.holds = Histogram(LONG_BUCKETS)
         self.observer: Observer | None = None
+        self.waited: set[Entrance] = set()  # where tasks wait
 
     def add_hold(self, held: Held, why: str = "") -> None:
         """It is released or, if there is a reason, lost: count how long it was held, once."""
@@ -184,6 +185,7 @@ class Entrance(ABC):
         try:
             with membership.turn:
                 self.queue.add(waiter)
+                self.tally.waited.add(self)
                 self.pump()
                 if tries and not future.done():
                     self.on_try(future)
@@ -196,6 +198,8 @@ class Entrance(ABC):
             if timer is not None:
                 timer.cancel()
             self.queue.discard(waiter)
+            if not self.queue:
+                self.tally.waited.discard(self)
 
     def _expire(self, future: asyncio.Future[Held], timeout: float | None) -> None:
         if future.done():

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from congenial.net.absence import missing, not_open, not_settled
+from congenial.net import absence
 from congenial.net.host import Host
 
 ANSWER = 5.0  # seconds in which the event loop must answer
@@ -21,17 +21,7 @@ Page = Callable[[dict[str, Any], Start], Iterable[bytes]]  # of a web server, as
 
 def why_not_ready(host: Host) -> str:
     """Why no locks can be acquired here now; empty if they can: a majority of the members is there."""
-    membership = host.membership
-    if membership.ended:
-        return membership.ended
-    if membership.closing:
-        return f"{membership.name!r} is leaving the cluster"
-    if not membership.roster.open:
-        return str(not_open(membership, brief=True))
-    away = ", ".join([link.name for link in missing(membership)])
-    if away:
-        return f"too few members are there, without {away}"
-    return "" if host.locks.is_settled() else str(not_settled(membership))
+    return absence.why_not_ready(host.membership, host.locks.is_settled())
 
 
 def why_not_alive(host: Host, patience: float = ANSWER) -> str:

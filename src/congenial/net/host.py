@@ -9,6 +9,7 @@ from typing import Any
 
 from congenial.kernel.errors import ConfigError
 from congenial.net import forks
+from congenial.net.absence import why_not_ready
 from congenial.net.board import Board
 from congenial.net.checked import for_node
 from congenial.net.claims import Claims
@@ -97,7 +98,7 @@ class Host:
         self.claims = Claims(self.membership)
         if self.config.spans:
             self.locks.tally.observer = Spans(self.name, self.config)
-        self.reports = Reports(self.membership, self.locks, self._head)
+        self.reports = Reports(self.membership, self.locks, self._head, self._watched)
         self.membership.on_end = self._fail_all
         self.forked: ConfigError | None = None  # in a forked child: why it must not use this
         forks.watch(self)
@@ -188,6 +189,16 @@ class Host:
             "messages": self.messages_sent(),
             "waits": tally.waits.count,
             "waits_total": round(tally.waits.total, 6),
+        }
+
+    def _watched(self) -> dict[str, Any]:
+        """What a page that watches the cluster asks besides."""
+        tally = self.locks.tally
+        return {
+            "not_ready": why_not_ready(self.membership, self.locks.is_settled()),
+            "timeouts": tally.timeouts,
+            "losses": tally.losses,
+            "wait_counts": list(tally.waits.counts),
         }
 
     def _status_of(self, link: Link) -> dict[str, Any]:

@@ -147,6 +147,15 @@ def user_of(connected: socket.socket) -> int | None:
     return user
 
 
+def process_of(connected: socket.socket) -> int | None:
+    """The process at the other end, when it connected; None where the kernel does not say."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return None
+    raw = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
+    process: int = CREDENTIALS.unpack(raw)[0]
+    return process
+
+
 def is_trusted(user: int | None) -> bool:
     """Programs and nodes of one user trust each other, and everyone has to trust root."""
     return user is None or user in (os.geteuid(), ROOT)

@@ -41,6 +41,7 @@ from congenial.net.names import READERS, group_number, guarded_key, lock_key, re
 from congenial.net.porter import listen_anywhere, listen_at, start_listening
 from congenial.net.primitives.forms import Primitives
 from congenial.net.replica import Machine
+from congenial.net.reports import question_of
 from congenial.net.viewed import ViewedLocks
 
 L = TypeVar("L")
@@ -341,18 +342,21 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]], Primitives):
         name, timeout = checked_name("name", name), checked_timeout(timeout)
         return Guarded(self._host.locks.guard(guarded_key(name), readable(name), machine), timeout)
 
-    def status(self, *, lock: str | None = None, top: int = 1000) -> dict[str, Any]:
+    def status(self, *, lock: str | None = None, top: int = 1000, find: str | None = None) -> dict[str, Any]:
         """This process's links, locks, holders and queues, as plain data.
 
         `locks` has the `top` busiest ones (most tasks waiting, then most inside), and `more` says how many others there
-        are. Or `lock` names one, together with the semaphore and the guarded object of that name.
+        are. `find` leaves only those with this text in their name, in upper or lower case. Or `lock` names one,
+        together with the semaphore and the guarded object of that name.
         """
-        return self._host.reports.at_once(lock, top)
+        return self._host.reports.at_once(lock, top, find)
 
-    async def status_of_all(self, *, lock: str | None = None, top: int = 1000) -> dict[str, dict[str, Any] | None]:
+    async def status_of_all(
+        self, *, lock: str | None = None, top: int = 1000, find: str | None = None
+    ) -> dict[str, dict[str, Any] | None]:
         """Every member's status, by name; None for those that do not answer. `top` is for each member, and at most
         10,000. The event loop goes on meanwhile, however many locks there are."""
-        return await self._host.reports.of_all(lock, top)
+        return await self._host.reports.of_all(question_of(lock, top, find))
 
     def _lock(self, mode: str, name: str, group: str, k: int, timeout: float | None, reentrant: bool = False) -> Lock:
         host = self._host

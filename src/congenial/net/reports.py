@@ -8,26 +8,30 @@ the one before has arrived, so that it never delays a lock's messages for long.
 from __future__ import annotations
 
 import asyncio
-import heapq
-import json
 import random
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+import msgspec
+
+from congenial.kernel.errors import ConfigError
+from congenial.net.acquiring import shown_owner
 from congenial.net.checked import Share, checked, checked_text
 from congenial.net.entrance import Entrance
 from congenial.net.link import Link
 from congenial.net.membership import Membership
 from congenial.net.names import keys_of, lock_key
+from congenial.net.survey import CHUNK, Meter, Question, Survey, Surveys
 from congenial.net.table import LockTable
 from congenial.net.wire import Query, Report
-from congenial.transform.epochs import Epochs
 
-CHUNK = 200  # locks that are looked at in one go
 PAGE = 100  # locks on a page
 LONGEST_TEXT = 200  # characters of a name, or of any other text about a lock
 MOST_LOCKS = 10_000  # in a report to another member
+MOST_TASKS = 20  # at one lock, of those inside and of those that wait
+MOST_NAMES = 200  # of locks that a page shows already
 MOST_REPORTS = 4  # that are kept for one peer until it has asked for all pages
 PATIENCE = 10.0  # seconds in which a page must arrive, if the connection lasts
 GLANCE = 0.2  # seconds between two looks whether it does
@@ -35,43 +39,18 @@ GLANCE = 0.2  # seconds between two looks whether it does
 Status = dict[str, Any]
 
 
-class Survey:
-    """A look at all locks, as many at a time as one likes: how much they were used, and which are the busiest."""
-
-    def __init__(self, top: int) -> None:
-        self.top = top
-        self.seen = 0
-        self.entries = 0
-        self.sessions = 0
-        self.abstains = 0  # from voting in so many locks, since this member has lost its memory
-        self._busiest: list[tuple[int, int, int, int, Entrance]] = []  # a heap, the least busy first
-
-    def look(self, entrances: list[Entrance]) -> None:
-        for entrance in entrances:
-            self.seen += 1
-            self.entries += entrance.entries
-            self.sessions += entrance.sessions
-            for seat in entrance.seats:
-                node = seat.node
-                if isinstance(node, Epochs) and node.abstains():
-                    self.abstains += 1
-            busy = (len(entrance.queue), len(entrance.inside), entrance.entries, -self.seen, entrance)
-            if len(self._busiest) < self.top:
-                heapq.heappush(self._busiest, busy)
-            elif self._busiest:
-                heapq.heappushpop(self._busiest, busy)
-
-    def busiest(self) -> list[Entrance]:
-        return [busy[-1] for busy in sorted(self._busiest, reverse=True)]
-
-
 class Reports:
-    """`head` tells all that is not about single locks."""
+    """`head` tells all that is not about single locks; `watched`, what a page that watches the cluster asks besides."""
 
-    def __init__(self, membership: Membership, table: LockTable, head: Callable[[], Status]) -> None:
+    def __init__(
+        self, membership: Membership, table: LockTable, head: Callable[[], Status], watched: Callable[[], Status]
+    ) -> None:
         self.membership = membership
         self.table = table
         self.head = head
+        self.watched = watched
+        self.meter = Meter()
+        self.surveys = Surveys(table, self.meter)
         self.waiting: dict[tuple[int, int], asyncio.Future[Report]] = {}  # by question and page
         self.kept: dict[int, OrderedDict[int, list[bytes]]] = {}  # for peers: pages, by question
         self.tasks: set[asyncio.Task[None]] = set()
@@ -79,42 +58,66 @@ class Reports:
 
     # -- this member -----------------------------------------------------------------------------------
 
-    def at_once(self, lock: str | None, top: int) -> Status:
+    def at_once(self, lock: str | None, top: int, find: str | None = None) -> Status:
         """This member's report. With very many locks that takes a while: 100,000 take about a quarter of a second."""
-        check_question(lock, top)
-        entrances = self.table.entrances()
-        survey = Survey(top)
-        survey.look(entrances)
-        chosen = survey.busiest() if lock is None else self._named(lock_key(lock))
-        return self._report(survey, chosen, lock is None, dict([described(entrance) for entrance in chosen]))
+        question = question_of(lock, top, find)
+        survey = Survey(top, question.find)
+        survey.look(self.table.entrances())
+        chosen = survey.busiest() if question.lock is None else self._named(question.lock)
+        return self._report(question, survey, chosen, dict([described(entrance) for entrance in chosen]))
 
-    async def in_pieces(self, lock: str | None, top: int) -> Status:
+    async def in_pieces(self, question: Question) -> Status:
         """The same, while the event loop goes on."""
-        check_question(lock, top)
-        return await self._in_pieces(None if lock is None else lock_key(lock), top)
-
-    async def _in_pieces(self, key: str | None, top: int) -> Status:
-        entrances = self.table.entrances()
-        survey = Survey(top)
-        for start in range(0, len(entrances), CHUNK):
-            survey.look(entrances[start : start + CHUNK])
-            await asyncio.sleep(0)
-        chosen = survey.busiest() if key is None else self._named(key)
+        survey, chosen = await self.surveys.made(question)
+        detailed = [] if question.lock is None else self._named(question.lock)
+        if question.watch:
+            shown = [entrance for key in question.names[:MOST_NAMES] for entrance in self._named(key)]
+            chosen = list(dict.fromkeys([*chosen, *shown, *detailed]))
+        elif question.lock is not None:
+            chosen = detailed
         locks: Status = {}
         for start in range(0, len(chosen), CHUNK):
-            locks.update([described(entrance) for entrance in chosen[start : start + CHUNK]])
+            with self.meter:
+                locks.update([described(entrance) for entrance in chosen[start : start + CHUNK]])
             await asyncio.sleep(0)
-        return self._report(survey, chosen, key is None, locks)
+        with self.meter:
+            if question.watch:
+                for entrance in detailed:
+                    locks[clipped(entrance.label)] |= tasks_at(entrance)
+            return self._report(question, survey, chosen, locks)
 
-    def _report(self, survey: Survey, chosen: list[Entrance], all_locks: bool, locks: Status) -> Status:
-        return {
+    def _report(self, question: Question, survey: Survey, chosen: list[Entrance], locks: Status) -> Status:
+        report = {
             **self.head(),
             "entries": survey.entries,
             "sessions": survey.sessions,
             "abstains": survey.abstains,
             "locks": locks,
-            "more": survey.seen - len(chosen) if all_locks else 0,
+            "more": 0 if question.lock is not None and not question.watch else max(0, survey.found - len(chosen)),
         }
+        if question.watch:
+            tally = self.table.tally
+            report |= {
+                **self.watched(),
+                "entries": tally.entries,
+                "sessions": tally.sessions,
+                "known": survey.seen,
+                "found": survey.found,
+                "inside": survey.inside,
+                "waiting": sum([len(entrance.queue) for entrance in tally.waited]),
+                "oldest": self._oldest(),
+                "cost": self.meter.seconds,
+            }
+        return report
+
+    def _oldest(self) -> Status | None:
+        """The task that has waited longest here."""
+        firsts = [(entrance.queue.first(), entrance) for entrance in self.table.tally.waited]
+        waiters = [(waiter.since, entrance) for waiter, entrance in firsts if waiter is not None]
+        if not waiters:
+            return None
+        since, entrance = min(waiters, key=lambda one: one[0])
+        return {"lock": clipped(entrance.label), "for": round(self.membership.now() - since, 3)}
 
     def _named(self, key: str) -> list[Entrance]:
         """The lock, the semaphore and the guarded object of this name, as far as there are such."""
@@ -136,8 +139,10 @@ class Reports:
             self._spawn(self._answer(link, query))
 
     async def _answer(self, link: Link, query: Query) -> None:
-        told = await self._in_pieces(query.lock, max(0, min(query.top, MOST_LOCKS)))
-        pages = await as_pages(told)
+        told = await self.in_pieces(
+            Question(query.lock, max(0, min(query.top, MOST_LOCKS)), query.find, query.by, query.names, query.watch)
+        )
+        pages = await self._as_pages(told)
         kept = self.kept[link.peer]
         if query.number in kept:
             if len(pages) > 1:
@@ -146,6 +151,17 @@ class Reports:
                 del kept[query.number]
             with self.membership.turn:
                 link.post(Report(query.number, 0, len(pages), pages[0]))
+
+    async def _as_pages(self, told: Status) -> list[bytes]:
+        """A report, divided: all but the locks first, then a number of locks on each page."""
+        locks = list(told["locks"].items())
+        with self.meter:
+            pages = [msgspec.json.encode({**told, "locks": {}})]
+        for start in range(0, len(locks), PAGE):
+            with self.meter:
+                pages.append(msgspec.json.encode(dict(locks[start : start + PAGE])))
+            await asyncio.sleep(0)
+        return pages
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = self.membership.loop.create_task(work)
@@ -158,35 +174,40 @@ class Reports:
 
     # -- what is asked of peers ------------------------------------------------------------------------
 
-    async def of_all(self, lock: str | None, top: int) -> dict[str, Status | None]:
+    async def of_all(self, question: Question, patience: float = PATIENCE) -> dict[str, Status | None]:
         """The report of every member, by name; None for those that do not answer."""
-        check_question(lock, top)
-        links = self.membership.links
-        own, *others = await asyncio.gather(self.in_pieces(lock, top), *[self._of(link, lock, top) for link in links])
+        links = list(self.membership.links)
+        peers = [self._of(link, question, min(patience, PATIENCE)) for link in links]
+        own, *others = await asyncio.gather(self.in_pieces(question), *peers)
         told = {self.membership.name: own, **{link.name: other for link, other in zip(links, others, strict=True)}}
         return dict(sorted(told.items()))
 
-    async def _of(self, link: Link, lock: str | None, top: int) -> Status | None:
-        question = Query(random.getrandbits(62), None if lock is None else lock_key(lock), min(top, MOST_LOCKS))
-        first = await self._ask(link, question)
+    async def _of(self, link: Link, question: Question, patience: float) -> Status | None:
+        query = Query(
+            random.getrandbits(62), question.lock, min(question.top, MOST_LOCKS), 0,
+            question.find, question.by, question.names, question.watch,
+        )  # fmt: skip
+        first = await self._ask(link, query, patience)
         if first is None:
             return None
-        told: Status = json.loads(first.status)
+        with self.meter:
+            told: Status = msgspec.json.decode(first.status)
         for page in range(1, first.pages):
-            answer = await self._ask(link, Query(question.number, question.lock, question.top, page))
+            answer = await self._ask(link, Query(query.number, query.lock, query.top, page), patience)
             if answer is None:
                 told["more"] += PAGE * (first.pages - page)
                 break
-            told["locks"].update(json.loads(answer.status))
+            with self.meter:
+                told["locks"].update(msgspec.json.decode(answer.status))
         return told
 
-    async def _ask(self, link: Link, query: Query) -> Report | None:
+    async def _ask(self, link: Link, query: Query, patience: float) -> Report | None:
         answer: asyncio.Future[Report] = self.membership.loop.create_future()
         self.waiting[query.number, query.page] = answer
         try:
             with self.membership.turn:
                 link.post(query)
-            asked, deadline = link.connection, self.membership.now() + PATIENCE
+            asked, deadline = link.connection, self.membership.now() + patience
             while asked is not None and link.connection is asked and self.membership.now() < deadline:
                 await asyncio.wait([answer], timeout=GLANCE)
                 if answer.done():
@@ -201,14 +222,31 @@ class Reports:
             answer.set_result(report)
 
 
-async def as_pages(told: Status) -> list[bytes]:
-    """A report, divided: all but the locks first, then a number of locks on each page."""
-    locks = list(told["locks"].items())
-    pages = [json.dumps({**told, "locks": {}}).encode()]
-    for start in range(0, len(locks), PAGE):
-        pages.append(json.dumps(dict(locks[start : start + PAGE])).encode())
-        await asyncio.sleep(0)
-    return pages
+def tasks_at(entrance: Entrance) -> Status:
+    """The first tasks inside, and of those that wait. `since` tells one from another; the clocks of members differ."""
+    now, loop_now = time.monotonic(), entrance.membership.now()
+    inside = sorted(entrance.inside, key=lambda held: held._since)[:MOST_TASKS]
+    waiting = [waiter for waiter in entrance.queue if not waiter.future.done()][:MOST_TASKS]
+    return {
+        "inside": [
+            {
+                "group": None if held.group is None else clipped(held.group),
+                "fence": held.fence,
+                "owner": clipped(shown_owner(held.owner)),
+                "since": round(held._since, 6),
+                "for": round(now - held._since, 3),
+            }
+            for held in inside
+        ],
+        "waiting": [
+            {
+                "group": None if waiter.want.label is None else clipped(waiter.want.label),
+                "since": round(waiter.since, 6),
+                "for": round(loop_now - waiter.since, 3),
+            }
+            for waiter in waiting
+        ],
+    }
 
 
 def described(entrance: Entrance) -> tuple[str, Status]:
@@ -222,7 +260,13 @@ def clipped(text: str) -> str:
     return short.encode("utf-8", "replace").decode()
 
 
-def check_question(lock: str | None, top: int) -> None:
+def question_of(lock: str | None, top: int, find: str | None = None) -> Question:
+    """What a program asks, checked."""
     if lock is not None:
         checked_text("lock", lock)
+    if find is not None:
+        checked_text("find", find)
     checked("top", top, Share)
+    if lock is not None and find is not None:
+        raise ConfigError("give one of lock and find: a name, or a part of names")
+    return Question(None if lock is None else lock_key(lock), top, find or "")

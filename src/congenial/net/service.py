@@ -17,10 +17,11 @@ from congenial.net import forks
 from congenial.net.addresses import address, checked_place
 from congenial.net.asks import LONGEST_LINE, REFUSED, Answer, Ask
 from congenial.net.held import ONLY_HERE, Held
-from congenial.net.local import LocalListener, is_trusted, listen, user_of
+from congenial.net.local import LocalListener, is_trusted, listen, process_of, user_of
 from congenial.net.locks import Cluster
+from congenial.net.names import lock_key
 from congenial.net.notes import Note
-from congenial.net.reports import PAGE
+from congenial.net.reports import PAGE, PATIENCE, question_of
 
 UNHEARD = 1.5  # times as long as a program waits for an answer, a node waits for the program, if it is elsewhere
 FIRST_PATIENCE = 10.0  # seconds until it has said how long that is
@@ -141,6 +142,11 @@ class Session:
                     held.release()
             self.writer.close()
 
+    def __str__(self) -> str:
+        """The program, as people may recognise it: by its process, if it is on this machine."""
+        process = None if self.service.listener is None else process_of(self.writer.get_extra_info("socket"))
+        return "a program elsewhere" if process is None else f"process {process}"
+
     def _stranger(self) -> str:
         """Why this program is not served; empty if it is. TLS has checked those from elsewhere."""
         listener = self.service.listener
@@ -205,7 +211,7 @@ class Session:
             name, group = ask.names()
             lock = self.cluster._lock(ask.mode, name, group, ask.k, None)
             limit = ONLY_HERE if ask.here else ask.timeout
-            held = await lock._acquire((self, ask.owner) if ask.owner else object(), limit, True)
+            held = await lock._acquire((self, ask.owner or object()), limit, True)
             assert held is not None
         except CongenialError as error:
             self._answer(Answer(ask.id, error=type(error).__name__, text=str(error)))
@@ -217,17 +223,26 @@ class Session:
         self._answer(Answer(ask.id, error="LockLost", text=why))
 
     async def _status(self, ask: Ask) -> None:
+        reports = self.cluster._host.reports
         try:
-            told = await self.cluster.status_of_all(lock=ask.name or None, top=ask.top)
+            asked = question_of(ask.name or None, ask.top, None if ask.name else ask.find or None)
+            if ask.watch:
+                keys = tuple([lock_key(name) for name in ask.shown])
+                asked = msgspec.structs.replace(asked, find=ask.find, by=ask.by, names=keys, watch=True)
+            told = await reports.of_all(asked, PATIENCE if ask.timeout is None else ask.timeout)
         except CongenialError as error:
             self._answer(Answer(ask.id, error=type(error).__name__, text=str(error)))
             return
+        if ask.watch:
+            told[self.cluster.name] = {**(told[self.cluster.name] or {}), "asked": True}
         for name, status in told.items():
             locks = [] if status is None else list(status["locks"].items())
-            self._answer(Answer(ask.id, status={name: status and {**status, "locks": {}}}, more=True))
+            with reports.meter:
+                self._answer(Answer(ask.id, status={name: status and {**status, "locks": {}}}, more=True))
             for start in range(0, len(locks), PAGE):
-                part = {"locks": dict(locks[start : start + PAGE])}
-                self._answer(Answer(ask.id, status={name: part}, more=True))
+                with reports.meter:
+                    part = {"locks": dict(locks[start : start + PAGE])}
+                    self._answer(Answer(ask.id, status={name: part}, more=True))
                 await self.writer.drain()
         self._answer(Answer(ask.id))
 

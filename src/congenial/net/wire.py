@@ -114,12 +114,17 @@ class Nudge(Frame, tag=5):
 
 
 class Query(Frame, tag=6):
-    """A question for a page of the receiver's status: of one lock, by its key, or with so many of the busiest ones."""
+    """A question for a page of the receiver's status: of one lock, by its key, or with so many of the busiest ones
+    (`congenial.net.survey.Question`)."""
 
     number: int
     lock: str | None = None
     top: int = 0
     page: int = 0
+    find: str = ""
+    by: str = ""
+    names: tuple[str, ...] = ()
+    watch: bool = False
 
 
 class Report(Frame, tag=7):

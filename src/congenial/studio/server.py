@@ -18,6 +18,7 @@ from congenial.checker.stepper import Action
 from congenial.kernel.errors import ConfigError, CongenialError
 from congenial.kernel.inputs import shown
 from congenial.studio.checks import Check
+from congenial.studio.cluster import UNSET, ClusterWatch
 from congenial.studio.document import run_document
 from congenial.studio.explore import Place, as_json, from_json, look_for_fault, traced
 from congenial.studio.guard import Guard
@@ -36,15 +37,22 @@ LARGEST = 300_000  # bytes of what a page may send
 
 class Studio:
     """What the pages of one server share. `own` are the algorithms that the command line names, `traces` its traces,
-    `folders` the folders of results."""
+    `folders` the folders of results; `watch` looks at a cluster."""
 
-    def __init__(self, own: Sequence[str] = (), traces: Sequence[str] = (), folders: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        own: Sequence[str] = (),
+        traces: Sequence[str] = (),
+        folders: Sequence[str] = (),
+        watch: ClusterWatch | None = None,
+    ) -> None:
         self.own = tuple(own)
+        self.watch = watch
         self.folders = tuple(folders)
         self.opened = {path: traced(path) for path in traces}
         self.catalogue = {
             **catalogue(self.own), "traces": list(self.opened), "parameters": parameters(),
-            "tables": bool(find_tables(self.folders)),
+            "tables": bool(find_tables(self.folders)), "cluster": watch is not None,
         }  # fmt: skip
         self.files = {path.name: path for path in FRONT_END.iterdir() if path.suffix in KINDS}
         self.runs: dict[int, LiveRun] = {}
@@ -66,6 +74,7 @@ class Studio:
                 Route("/api/checks", self.start_check, methods=["POST"]),
                 Route("/api/checks/{number:int}", self.check_state),
                 Route("/api/checks/{number:int}/cancel", self.cancel_check, methods=["POST"]),
+                Route("/api/cluster", self.look_at_cluster, methods=["POST"]),
                 Route("/api/tables", self.list_tables),
                 Route("/api/tables", self.show_table, methods=["POST"]),
                 Route("/api/sweeps", self.start_sweep, methods=["POST"]),
@@ -76,7 +85,8 @@ class Studio:
 
     async def index(self, request: Request) -> Response:
         page = template()
-        page = page.replace("<!--style-->", '<link rel="stylesheet" href="static/studio.css" />')
+        styles = [f'<link rel="stylesheet" href="static/{name}" />' for name in ("studio.css", "cluster.css")]
+        page = page.replace("<!--style-->", "".join(styles))
         page = page.replace("<!--script-->", '<script type="module" src="static/main.js"></script>')
         return HTMLResponse(page)
 
@@ -226,20 +236,37 @@ class Studio:
             sweep.cancel()
         self.sweeps.clear()
 
+    # -- a live cluster --------------------------------------------------------------------------------
+
+    async def look_at_cluster(self, request: Request) -> Response:
+        """How the cluster is now. If no node answers, that is no error of the page's, but what there is to show."""
+        body = await asked(request)
+        if isinstance(body, Response):
+            return body
+        try:
+            wish = msgspec.json.decode(body)
+            return answer({"lost": UNSET, "unset": True} if self.watch is None else await self.watch.look(wish))
+        except (CongenialError, msgspec.DecodeError) as error:
+            return answer({"error": str(error)}, 400)
+
     async def carry_out(self, request: Request, work: Callable[[Any], object]) -> Response:
         """What comes of work that takes a while, or what is wrong with what was asked for."""
-        if request.headers.get("content-type", "").partition(";")[0] != "application/json":
-            return answer({"error": "what a page asks for must be JSON"}, 415)
-        body = await request.body()
-        if len(body) > LARGEST:
-            return answer({"error": "that is too long"}, 413)
-        return await attempt(lambda: work(msgspec.json.decode(body)))
+        body = await asked(request)
+        return body if isinstance(body, Response) else await attempt(lambda: work(msgspec.json.decode(body)))
 
     async def states(self, request: Request) -> Response:
         live = self.runs.get(request.path_params["number"])
         if live is None:
             return answer({"error": "this run is no longer kept: run it again"}, 404)
         return await attempt(lambda: states_document(live.whole()))
+
+
+async def asked(request: Request) -> bytes | Response:
+    """What a page sends; or why that is refused."""
+    if request.headers.get("content-type", "").partition(";")[0] != "application/json":
+        return answer({"error": "what a page asks for must be JSON"}, 415)
+    body = await request.body()
+    return answer({"error": "that is too long"}, 413) if len(body) > LARGEST else body
 
 
 async def attempt(work: Callable[[], object]) -> Response:

@@ -39,12 +39,12 @@ export async function ask(path, body) {
 
 /**
  * The same for what goes on by itself: if the studio is lost, wait until it is back, and ask again.
- * @param {string} path
+ * @param {string} path @param {object} [body]
  */
-export async function askPatiently(path) {
+export async function askPatiently(path, body) {
   for (;;) {
     try {
-      return await ask(path);
+      return await ask(path, body);
     } catch (error) {
       if (!(error instanceof Lost)) throw error;
       await new Promise((done) => waiting.push(() => done(null)));

@@ -2,6 +2,7 @@
 /** The studio of a server: set up a run, start it, watch it. */
 
 import { CheckPanel } from "./check_panel.js";
+import { ClusterView } from "./cluster_view.js";
 import { CompareView } from "./compare_view.js";
 import { ExploreView } from "./explore_view.js";
 import { RunView } from "./run_view.js";
@@ -12,7 +13,7 @@ import { byId, h } from "./words.js";
  * @typedef {{name: string, default: string, help: string, choices: string[]}} Option
  * @typedef {{name: string, title: string, kind: string, groups: boolean, reference: string, faults: string, flaws: string[],
  *   options: Option[]}} Algorithm
- * @typedef {{algorithms: Algorithm[], first: string, suffixes: string[], traces: string[], tables: boolean,
+ * @typedef {{algorithms: Algorithm[], first: string, suffixes: string[], traces: string[], tables: boolean, cluster: boolean,
  *   parameters: {name: string, label: string}[]}} Catalogue
  */
 
@@ -53,7 +54,7 @@ export class Studio {
     /** @type {RunView | ExploreView | null} */
     this.view = null;
     /** @type {Catalogue} */
-    this.catalogue = { algorithms: [], first: "", suffixes: [], traces: [], tables: false, parameters: [] };
+    this.catalogue = { algorithms: [], first: "", suffixes: [], traces: [], tables: false, cluster: false, parameters: [] };
     this.setup = byId("setup");
     this.checks = new CheckPanel(
       () => this.settings(),
@@ -63,6 +64,8 @@ export class Studio {
     this.setsUp = true; // whether the Run view shows its form
     /** @type {CompareView | null} */
     this.compare = null;
+    /** @type {ClusterView | null} */
+    this.cluster = null;
   }
 
   async begin() {
@@ -74,9 +77,12 @@ export class Studio {
     this.open.addEventListener("click", () => this.show(this.setup.hidden));
     byId("view-run").addEventListener("click", () => this.show(this.setsUp));
     byId("view-compare").addEventListener("click", () => this.showCompare());
+    byId("view-cluster").addEventListener("click", () => this.showCluster());
     const [trace] = this.catalogue.traces;
     if (trace) await this.explore({ trace });
-    if (location.hash === "#compare" || (this.catalogue.tables && !trace)) await this.showCompare();
+    const { tables, cluster } = this.catalogue;
+    if (location.hash.startsWith("#cluster") || (cluster && !trace && location.hash !== "#compare")) await this.showCluster();
+    else if (location.hash === "#compare" || (tables && !trace)) await this.showCompare();
     document.documentElement.dataset.ready = "yes";
   }
 
@@ -89,35 +95,43 @@ export class Studio {
     byId("run").hidden = setup;
     this.open.hidden = !this.view;
     this.open.textContent = setup ? "Back to the run" : "New run";
+    if (!this.view) describe("Congenial", "", "Congenial");
     if (!setup) {
       this.view?.describe();
       this.view?.draw(true);
     }
   }
 
-  /** @param {"run" | "compare"} name */
+  /** @param {"run" | "compare" | "cluster"} name */
   turnTo(name) {
-    for (const view of ["run", "compare"]) {
+    for (const view of ["run", "compare", "cluster"]) {
       if (view === name) byId(`view-${view}`).setAttribute("aria-current", "page");
       else byId(`view-${view}`).removeAttribute("aria-current");
     }
     byId("compare").hidden = name !== "compare";
-    history.replaceState(null, "", name === "compare" ? "#compare" : "#");
+    byId("cluster").hidden = name !== "cluster";
+    if (name !== "cluster") history.replaceState(null, "", name === "compare" ? "#compare" : "#");
   }
 
   async showCompare() {
     this.view?.pause();
     this.turnTo("compare");
     this.setup.hidden = byId("run").hidden = this.open.hidden = byId("verdict").hidden = true;
-    byId("title").textContent = "Compare";
-    byId("reference").textContent = "algorithms under the same load";
-    byId("about").replaceChildren();
-    document.title = "Compare - Congenial";
+    describe("Compare", "algorithms under the same load", "Compare - Congenial");
     if (this.compare) this.compare.draw();
     else {
       this.compare = new CompareView(this.catalogue);
       await this.compare.begin();
     }
+  }
+
+  async showCluster() {
+    this.view?.pause();
+    this.turnTo("cluster");
+    this.setup.hidden = byId("run").hidden = this.open.hidden = byId("verdict").hidden = true;
+    describe("Cluster", "", "Cluster - Congenial");
+    this.cluster ??= new ClusterView(this.catalogue.cluster);
+    await this.cluster.begin();
   }
 
   makeForm() {
@@ -266,6 +280,14 @@ export class Studio {
       for (const button of buttons) button.disabled = false;
     }
   }
+}
+
+/** @param {string} title @param {string} reference @param {string} page */
+function describe(title, reference, page) {
+  byId("title").textContent = title;
+  byId("reference").textContent = reference;
+  byId("about").replaceChildren();
+  document.title = page;
 }
 
 /** @param {string} text @param {HTMLElement} field @param {string} [hint] @param {string} [kind] */

@@ -1,0 +1,140 @@
+"""What it costs a cluster's nodes that a page of the studio looks at it: a share of a core, for each node.
+
+python benchmarks/watching.py [--nodes 3] [--locks 100000] [--busy 200] [--seconds 60]
+
+Real nodes, one process each, on this machine. Each knows all locks; programs hold some of them and wait for others.
+Then the studio's own look (`congenial.studio.cluster`) is repeated as often as an open page repeats it. The time of
+the processor that each node's process takes is read from the system, with the page and without it; the difference is
+the cost. Signs of life and the programs go on all the time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import congenial
+from congenial.net.config import free_addresses
+from congenial.net.service import serve
+from congenial.studio.cluster import ClusterWatch, Where
+
+CLUSTER = "watched"
+
+
+async def node(order: dict[str, Any]) -> None:
+    """One node: knows the locks, and keeps some of them busy. It ends with its input."""
+    loop = asyncio.get_running_loop()
+    name = order["name"]
+    async with congenial.join(name, order["nodes"], cluster=CLUSTER) as cluster:
+        await serve(cluster, Path(order["folder"]) / f"congenial-{CLUSTER}-{name}.sock")
+        await cluster.ready(120)
+        for number in range(order["locks"]):
+            cluster.mutex(f"customers/{number:06}/balance")
+            if number % 500 == 0:
+                await asyncio.sleep(0)
+        tasks = [asyncio.create_task(hold(cluster, number)) for number in range(order["busy"])]
+        print("ready", flush=True)
+        await loop.run_in_executor(None, sys.stdin.read)
+        for task in tasks:
+            task.cancel()
+
+
+async def hold(cluster: congenial.Cluster, number: int) -> None:
+    """All nodes want the same locks: one task holds each for a while, and the others wait."""
+    while True:
+        async with cluster.mutex(f"customers/{number:06}/balance"):
+            await asyncio.sleep(30 + number % 20)
+
+
+def used(process: int) -> float:
+    """Seconds of the processor that a process has taken."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def measure(given: argparse.Namespace) -> None:
+    names = [f"n{number:02}" for number in range(given.nodes)]
+    nodes = dict(zip(names, free_addresses(given.nodes), strict=True))
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["XDG_RUNTIME_DIR"] = folder
+        config = Path(folder) / "cluster.toml"
+        config.write_text(f'cluster = "{CLUSTER}"\n[nodes]\n' + "".join([f'{name} = "{nodes[name]}"\n' for name in names]))
+        processes = []
+        for name in names:
+            order = {"name": name, "nodes": nodes, "folder": folder, "locks": given.locks, "busy": given.busy}
+            processes.append(
+                await asyncio.create_subprocess_exec(
+                    sys.executable, __file__, "--node", json.dumps(order),
+                    stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+                )  # fmt: skip
+            )
+        try:
+            for process in processes:
+                assert process.stdout is not None
+                assert await process.stdout.readline() == b"ready\n"
+            await asyncio.sleep(10)
+            numbers = [process.pid for process in processes]
+            watch = ClusterWatch(Where(str(config)), slow=900)
+            await watch.look({})  # the first look connects
+            without: list[list[float]] = []
+            looked: list[list[float]] = []
+            for _ in range(2):
+                without.append(await costs(numbers, None, given.seconds / 2))
+                looked.append(await costs(numbers, watch, given.seconds / 2))
+            tell(names, given, watch, without, looked)
+            await watch.close()
+        finally:
+            for process in processes:
+                process.kill()
+                await process.wait()
+
+
+async def costs(processes: list[int], watch: ClusterWatch | None, seconds: float) -> list[float]:
+    """The share of a core that each process takes, while a page looks, or while none does."""
+    began, before = time.monotonic(), [used(process) for process in processes]
+    times = []
+    while time.monotonic() - began < seconds:
+        if watch is None:
+            await asyncio.sleep(1)
+        else:
+            asked = time.perf_counter()
+            told = await watch.look({"lock": "customers/000001/balance"})
+            times.append(time.perf_counter() - asked)
+            assert "lost" not in told, told
+            await asyncio.sleep(told["period"])
+    if times:
+        print(f"{len(times)} looks, one every {watch.period if watch else 0:.1f} s: an answer takes {1000 * statistics.median(times):.0f} ms (median)")
+    passed = time.monotonic() - began
+    return [(used(process) - first) / passed for process, first in zip(processes, before, strict=True)]
+
+
+def tell(names: list[str], given: argparse.Namespace, watch: ClusterWatch, without: list[list[float]], looked: list[list[float]]) -> None:
+    print(f"{given.nodes} nodes, {given.locks:,} locks at each, {given.busy} of them held and waited for everywhere")
+    print("share of a core       without a page    with a page    the page    as the node counts it")
+    counted = {name: watch.history.of_node(name) or {"cost": float("nan")} for name in names}
+    asked = names[0]
+    for place, name in enumerate(names):
+        before = statistics.mean([run[place] for run in without])
+        after = statistics.mean([run[place] for run in looked])
+        role = " (asked)" if name == asked else ""
+        cost = counted[name]["cost"]
+        print(f"{name + role:<20}{before:>14.2%}{after:>15.2%}{after - before:>12.2%}{cost:>17.2%}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", type=int, default=3)
+    parser.add_argument("--locks", type=int, default=100_000)
+    parser.add_argument("--busy", type=int, default=200)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--node", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    asyncio.run(node(json.loads(chosen.node)) if chosen.node else measure(chosen))
