@@ -14,6 +14,7 @@ from netlab import clusters
 import congenial
 from congenial.cli.status import show_status
 from congenial.net import reports
+from congenial.net.asks import Ask
 from congenial.net.client import Client
 from congenial.net.config import Timing
 from congenial.net.locks import Cluster
@@ -22,6 +23,7 @@ from congenial.net.wire import LONGEST_FRAME, Query, Report, encode_frame
 from congenial.problems.weak import Counter
 from places import alone
 
+CUSTOMERS = {"customer 29", *[f"customer 29{digit}" for digit in range(10)]}
 PATIENT = Timing(heartbeat=0.2, suspect_after=20.0, gather=30.0, reconnect=0.002, reconnect_most=0.02)
 
 
@@ -230,5 +232,69 @@ def test_a_peer_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
             assert told["c"] is not None
             assert (len(told["c"]["locks"]), told["c"]["more"]) == (100, 200)
             assert not a._host.reports.waiting
+
+    asyncio.run(asyncio.wait_for(play(), 60))
+
+
+def test_locks_are_found_by_a_part_of_their_name(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with clusters(2, timing=PATIENT) as (a, b):
+            use(a, 300, "Invoice")
+            use(a, 300, "customer")
+            use(b, 20, "invoice")
+            async with b.mutex("invoice 7", timeout=60):
+                found = b.status(find="OICE", top=5)
+                assert (next(iter(found["locks"])), len(found["locks"])) == ("invoice 7", 5)
+            assert a.status(find="omer 29", top=100)["locks"].keys() == CUSTOMERS
+            assert a.status(find="nothing like it")["locks"] == {}
+            told = await b.status_of_all(find="invoice", top=10)
+            assert told["a"] is not None
+            assert (len(told["a"]["locks"]), told["a"]["more"]) == (10, a.status(find="invoice", top=0)["more"] - 10)
+            await serve(a, tmp_path / "a.sock")
+            async with Client(tmp_path / "a.sock") as program:
+                remote = (await program.status_of_all(find="omer 29"))["a"]
+                assert remote is not None
+                assert remote["locks"].keys() == CUSTOMERS
+                with pytest.raises(congenial.ConfigError, match="one of lock and find"):
+                    await program.status_of_all(find="x", lock="y")
+
+    asyncio.run(asyncio.wait_for(play(), 60))
+
+
+def test_a_page_that_watches_gets_what_is_busy_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All locks are looked at rarely, and still a task that begins to wait is told of at once, with all about it."""
+    monkeypatch.setattr("congenial.net.survey.RARELY", 1e9)
+
+    async def play() -> None:
+        async with clusters(2, timing=PATIENT) as (a, b):
+            use(b, 500)
+            await serve(a, tmp_path / "a.sock")
+            async with Client(tmp_path / "a.sock") as program, b.group("wanted", "blue", timeout=60) as held:
+
+                async def look(**asked: Any) -> Any:
+                    return (await program.ask(Ask("status", 0, top=5, watch=True, **asked))).status
+
+                first = await look()
+                assert first["a"]["asked"]
+                assert "asked" not in first["b"]
+                assert first["b"]["known"] == 501
+                waiting = asyncio.create_task(a.group("wanted", "red", timeout=60).acquire())
+                while not (told := await look(name="wanted", shown=["lock 77", "none such"]))["a"]["waiting"]:
+                    await asyncio.sleep(0.01)
+                assert told["a"]["oldest"]["lock"] == "wanted"
+                [waiter] = told["a"]["locks"]["wanted"]["waiting"]
+                assert waiter["group"] == "red"
+                [holder] = told["b"]["locks"]["wanted"]["inside"]
+                assert (holder["group"], holder["fence"]) == ("blue", held.fence)
+                assert holder["owner"].startswith("task ")
+                assert "lock 77" in told["b"]["locks"]
+                assert told["b"]["cost"] > first["b"]["cost"]
+                use(b, 50, "later")
+                assert (await look())["b"]["known"] == 501  # as of the last look at all of them
+                assert (await look(find="later"))["b"]["found"] == 50
+                named = (await look(by="holders"))["b"]["locks"]
+                assert next(iter(named)) == "wanted"
+            (await waiting).release()
+            assert not a._host.locks.tally.waited
 
     asyncio.run(asyncio.wait_for(play(), 60))
