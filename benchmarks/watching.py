@@ -66,16 +66,14 @@ async def measure(given: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_RUNTIME_DIR"] = folder
         config = Path(folder) / "cluster.toml"
-        config.write_text(f'cluster = "{CLUSTER}"\n[nodes]\n' + "".join([f'{name} = "{nodes[name]}"\n' for name in names]))
+        places = "".join([f'{name} = "{place}"\n' for name, place in nodes.items()])
+        config.write_text(f'cluster = "{CLUSTER}"\n[nodes]\n{places}')
         processes = []
         for name in names:
             order = {"name": name, "nodes": nodes, "folder": folder, "locks": given.locks, "busy": given.busy}
-            processes.append(
-                await asyncio.create_subprocess_exec(
-                    sys.executable, __file__, "--node", json.dumps(order),
-                    stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-                )  # fmt: skip
-            )
+            line = [sys.executable, __file__, "--node", json.dumps(order)]
+            pipe = asyncio.subprocess.PIPE
+            processes.append(await asyncio.create_subprocess_exec(*line, stdin=pipe, stdout=pipe))
         try:
             for process in processes:
                 assert process.stdout is not None
@@ -110,21 +108,27 @@ async def costs(processes: list[int], watch: ClusterWatch | None, seconds: float
             times.append(time.perf_counter() - asked)
             assert "lost" not in told, told
             await asyncio.sleep(told["period"])
-    if times:
-        print(f"{len(times)} looks, one every {watch.period if watch else 0:.1f} s: an answer takes {1000 * statistics.median(times):.0f} ms (median)")
+    if watch is not None:
+        median = 1000 * statistics.median(times)
+        print(f"{len(times)} looks, one every {watch.period:.1f} s; an answer takes {median:.0f} ms (median)")
     passed = time.monotonic() - began
     return [(used(process) - first) / passed for process, first in zip(processes, before, strict=True)]
 
 
-def tell(names: list[str], given: argparse.Namespace, watch: ClusterWatch, without: list[list[float]], looked: list[list[float]]) -> None:
+def tell(
+    names: list[str],
+    given: argparse.Namespace,
+    watch: ClusterWatch,
+    without: list[list[float]],
+    looked: list[list[float]],
+) -> None:
     print(f"{given.nodes} nodes, {given.locks:,} locks at each, {given.busy} of them held and waited for everywhere")
     print("share of a core       without a page    with a page    the page    as the node counts it")
     counted = {name: watch.history.of_node(name) or {"cost": float("nan")} for name in names}
-    asked = names[0]
     for place, name in enumerate(names):
         before = statistics.mean([run[place] for run in without])
         after = statistics.mean([run[place] for run in looked])
-        role = " (asked)" if name == asked else ""
+        role = " (asked)" if place == 0 else ""
         cost = counted[name]["cost"]
         print(f"{name + role:<20}{before:>14.2%}{after:>15.2%}{after - before:>12.2%}{cost:>17.2%}")
 

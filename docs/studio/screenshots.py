@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/studio.md, with Chromium: python docs/studio/screenshots.py"""
+"""Makes the pictures of docs/studio.md, with Chromium: python docs/studio/screenshots.py [NAME...]"""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from live_cluster import living
 from playwright.sync_api import sync_playwright
 
 from congenial.checker.check import check
@@ -40,26 +41,33 @@ PICTURES: dict[str, tuple[str, list[str]]] = {  # light or dark, and keys to pre
 GO = "(time) => { const s = document.getElementById('scrub'); s.value = time; s.dispatchEvent(new Event('input')); }"
 
 
-def main() -> None:
+def main(wanted: set[str]) -> None:
+    """All pictures, or those that are named."""
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=arguments)
-        for name, (scheme, keys) in PICTURES.items():
-            write_page(f"{folder}/{name}.html", simulated(SCENARIOS[name]))
-            page = browser.new_page(
-                viewport={"width": 1280, "height": 800}, color_scheme=scheme, reduced_motion="reduce"
-            )
-            page.goto(f"file://{folder}/{name}.html")
-            page.wait_for_selector("#process-panel table")
-            for key in keys:
-                if key.startswith("@"):
-                    page.evaluate(GO, key[1:])
-                else:
-                    page.keyboard.press(key)
-            page.screenshot(path=HERE / f"{name}.png")
-        explore(browser, f"{folder}/broken.ndjson")
-        compare(browser)
+        for name in PICTURES:
+            if not wanted or name in wanted:
+                run(browser, folder, name)
+        for name, take in (("explore", explore), ("compare", compare), ("cluster", cluster)):
+            if not wanted or name in wanted:
+                take(browser, folder)
         browser.close()
+
+
+def run(browser: Any, folder: str, name: str) -> None:
+    """A page of a run."""
+    scheme, keys = PICTURES[name]
+    write_page(f"{folder}/{name}.html", simulated(SCENARIOS[name]))
+    page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme=scheme, reduced_motion="reduce")
+    page.goto(f"file://{folder}/{name}.html")
+    page.wait_for_selector("#process-panel table")
+    for key in keys:
+        if key.startswith("@"):
+            page.evaluate(GO, key[1:])
+        else:
+            page.keyboard.press(key)
+    page.screenshot(path=HERE / f"{name}.png")
 
 
 @contextmanager
@@ -76,8 +84,9 @@ def studio(browser: Any, *words: str, scheme: str = "light") -> Iterator[Any]:
         run.terminate()
 
 
-def explore(browser: Any, trace: str) -> None:
+def explore(browser: Any, folder: str) -> None:
     """The counterexample of a check, opened in the studio, one step before it goes wrong."""
+    trace = f"{folder}/broken.ndjson"
     found = check("maekawa", nodes=3, order="any").counterexample
     assert found is not None
     write_trace(trace, "maekawa", 3, {}, False, found.events)
@@ -88,7 +97,7 @@ def explore(browser: Any, trace: str) -> None:
         page.screenshot(path=HERE / "explore.png")
 
 
-def compare(browser: Any) -> None:
+def compare(browser: Any, folder: str) -> None:
     """Published results as curves, with the values at one place, and as a frontier."""
     for name, table, scheme, pressed in (
         ("compare", "docs/comparison/nodes", "light", ["log-x", "log-y"]),
@@ -106,5 +115,17 @@ def compare(browser: Any) -> None:
             page.screenshot(path=HERE / f"{name}.png")
 
 
+def cluster(browser: Any, folder: str) -> None:
+    """A real cluster, shortly after one of its nodes was killed."""
+    with living(folder) as nodes, studio(browser, "--config", f"{folder}/cluster.toml", "--node", "athens") as page:
+        page.wait_for_selector("[data-lock=jukebox]")
+        page.click("[data-lock=jukebox]")
+        page.wait_for_timeout(45_000)
+        nodes["dublin"].kill()
+        page.wait_for_selector("#cluster-wrong li:has-text('dublin is away')")
+        page.wait_for_timeout(8_000)
+        page.screenshot(path=HERE / "cluster.png")
+
+
 if __name__ == "__main__":
-    main()
+    main(set(sys.argv[1:]))

@@ -93,8 +93,8 @@ TABLE: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
                 "no-such.ndjson", "empty.ndjson",
             ),
             "host": ("", "a b", "999.1.1.1", "::1::", "x" * 300), "port": ("x", "", "-1", "65536", "1.5"),
-            "runs": ("no-such-folder", "own.py", "x" * 300), "config": ("no-such.toml", "own.py"), "node": ("a",),
-            "socket": (), "slow": ("-1", "nan", "x", ""),
+            "runs": ("no-such-folder", "own.py", "x" * 300), "config": ("no-such.toml", "own.py"),
+            "node": ("no-such", "a b"), "socket": ("x" * 200,), "slow": ("-1", "nan", "x", ""),
         },
     ),
     "detector": (

@@ -1,4 +1,4 @@
-"""`congenial studio`: see algorithms run, in a browser."""
+"""`congenial studio`: see algorithms run, and a live cluster, in a browser."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ def command(
 
     given = names or []
     where = Where(config or ("" if socket else USUAL_CONFIG), node, socket)
-    watch = ClusterWatch(where, amount(slow, "slow")) if config or node or socket else None
+    patience = amount(slow, "slow")
+    watch = ClusterWatch(where, patience) if config or node or socket else None
     studio = Studio(
         [name for name in given if not name.endswith(TRACE)],
         [name for name in given if name.endswith(TRACE)],

@@ -174,10 +174,11 @@ class Reports:
 
     # -- what is asked of peers ------------------------------------------------------------------------
 
-    async def of_all(self, question: Question, patience: float = PATIENCE) -> dict[str, Status | None]:
-        """The report of every member, by name; None for those that do not answer."""
+    async def of_all(self, question: Question, patience: float | None = None) -> dict[str, Status | None]:
+        """The report of every member, by name; None for those that do not answer in time."""
+        limit = PATIENCE if patience is None else min(patience, PATIENCE)
         links = list(self.membership.links)
-        peers = [self._of(link, question, min(patience, PATIENCE)) for link in links]
+        peers = [self._of(link, question, limit) for link in links]
         own, *others = await asyncio.gather(self.in_pieces(question), *peers)
         told = {self.membership.name: own, **{link.name: other for link, other in zip(links, others, strict=True)}}
         return dict(sorted(told.items()))

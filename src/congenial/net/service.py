@@ -21,7 +21,7 @@ from congenial.net.local import LocalListener, is_trusted, listen, process_of, u
 from congenial.net.locks import Cluster
 from congenial.net.names import lock_key
 from congenial.net.notes import Note
-from congenial.net.reports import PAGE, PATIENCE, question_of
+from congenial.net.reports import PAGE, question_of
 
 UNHEARD = 1.5  # times as long as a program waits for an answer, a node waits for the program, if it is elsewhere
 FIRST_PATIENCE = 10.0  # seconds until it has said how long that is
@@ -229,7 +229,7 @@ class Session:
             if ask.watch:
                 keys = tuple([lock_key(name) for name in ask.shown])
                 asked = msgspec.structs.replace(asked, find=ask.find, by=ask.by, names=keys, watch=True)
-            told = await reports.of_all(asked, PATIENCE if ask.timeout is None else ask.timeout)
+            told = await reports.of_all(asked, ask.timeout)
         except CongenialError as error:
             self._answer(Answer(ask.id, error=type(error).__name__, text=str(error)))
             return

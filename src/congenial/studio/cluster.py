@@ -11,6 +11,7 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from congenial.kernel.errors import ConfigError, CongenialError
@@ -19,6 +20,7 @@ from congenial.net.asks import Ask
 from congenial.net.client import Client
 from congenial.net.config import load_config
 from congenial.net.endpoints import Endpoint, LocalEndpoint, endpoints_of
+from congenial.net.local import check_length
 from congenial.net.survey import HOLDERS, WAITING
 from congenial.studio.history import History
 from congenial.studio.story import Story, fence_text
@@ -46,7 +48,9 @@ class Where(NamedTuple):
 
     def check(self) -> None:
         """`ConfigError` if that cannot be right."""
-        if self.config and not self.socket:
+        if self.socket:
+            check_length(Path(self.socket))
+        elif self.config:
             described = load_config(self.config)
             if self.node:
                 described.index(self.node)

@@ -6,7 +6,7 @@ import { counted, h, s } from "./words.js";
 /** @typedef {import("./cluster_view.js").ClusterDocument} ClusterDocument */
 /** @typedef {import("./cluster_view.js").ClusterNode} ClusterNode */
 
-const SIZE = 200;
+const RING_SIZE = 200;
 const MOST_LINES = 12; // nodes; with more of them only links that are not up are drawn
 const STATES = /** @type {Record<ClusterNode["state"], string>} */ ({ up: "up", troubled: "not ready", away: "away", silent: "no answer" });
 const SIGNS = /** @type {Record<ClusterNode["state"], string>} */ ({ up: "", troubled: "!", away: "✕", silent: "?" });
@@ -16,7 +16,7 @@ export class ClusterMembers {
   constructor(showLock) {
     this.showLock = showLock;
     this.chosen = "";
-    this.ring = s("svg", { id: "cluster-ring", viewBox: `0 0 ${SIZE} ${SIZE}`, role: "img" });
+    this.ring = s("svg", { id: "cluster-ring", viewBox: `0 0 ${RING_SIZE} ${RING_SIZE}`, role: "img" });
     this.rows = h("tbody");
     const heads = ["node", "", "inside", "waiting", "entries/s"].map((text, place) => h("th", { scope: "col", class: place > 1 ? "number" : "" }, text));
     this.links = h("div", { id: "cluster-links", hidden: true });
@@ -74,8 +74,8 @@ export class ClusterMembers {
     const r = Math.max(7, Math.min(19, 150 / Math.max(nodes.length, 4)));
     const places = nodes.map((_, number) => {
       const angle = (2 * Math.PI * number) / nodes.length - Math.PI / 2;
-      const radius = nodes.length === 1 ? 0 : SIZE / 2 - r - 8;
-      return [SIZE / 2 + radius * Math.cos(angle), SIZE / 2 + radius * Math.sin(angle)];
+      const radius = nodes.length === 1 ? 0 : RING_SIZE / 2 - r - 8;
+      return [RING_SIZE / 2 + radius * Math.cos(angle), RING_SIZE / 2 + radius * Math.sin(angle)];
     });
     /** @type {SVGElement[]} */
     const lines = [];
@@ -104,8 +104,8 @@ export class ClusterMembers {
       group.addEventListener("click", () => this.choose(node.name, doc));
       return group;
     });
-    const view = [s("text", { x: SIZE / 2, y: SIZE / 2 - 4, class: "view-number" }, doc.view === null ? "" : String(doc.view)), s("text", { x: SIZE / 2, y: SIZE / 2 + 13, class: "view-word" }, doc.view === null ? "" : "view")];
-    this.ring.replaceChildren(...(nodes.length > MOST_LINES ? [s("circle", { cx: SIZE / 2, cy: SIZE / 2, r: SIZE / 2 - r - 8, class: "orbit" })] : []), ...lines, ...(nodes.length > 4 ? view : []), ...circles);
+    const view = [s("text", { x: RING_SIZE / 2, y: RING_SIZE / 2 - 4, class: "view-number" }, doc.view === null ? "" : String(doc.view)), s("text", { x: RING_SIZE / 2, y: RING_SIZE / 2 + 13, class: "view-word" }, doc.view === null ? "" : "view")];
+    this.ring.replaceChildren(...(nodes.length > MOST_LINES ? [s("circle", { cx: RING_SIZE / 2, cy: RING_SIZE / 2, r: RING_SIZE / 2 - r - 8, class: "orbit" })] : []), ...lines, ...(nodes.length > 4 ? view : []), ...circles);
     const up = nodes.filter(({ state }) => state === "up").length;
     this.ring.setAttribute("aria-label", `${counted(nodes.length, "node")}, ${up} up; ${counted(broken, "link")} not up`);
   }

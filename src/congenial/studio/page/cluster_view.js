@@ -24,7 +24,7 @@ import { byId, counted, h } from "./words.js";
  *   locks: ClusterLock[], lock: LockStory | null, rates: Record<string, (number | null)[]>, lost?: string, unset?: boolean}} ClusterDocument
  */
 
-const FIRST = 300; // milliseconds until what was typed is searched for
+const TYPED = 300; // milliseconds until what was typed is searched for
 const SOON = 1000; // milliseconds after which it is tried again
 
 export class ClusterView {
@@ -42,7 +42,7 @@ export class ClusterView {
     this.members = new ClusterMembers((name) => this.showLock(name));
     this.rates = new ClusterRates();
     this.locks = new ClusterLocks({
-      find: (text) => this.change({ find: text }, FIRST),
+      find: (text) => this.change({ find: text }, TYPED),
       sort: (by) => this.change({ by }),
       choose: (name) => this.showLock(name),
     });

@@ -33,7 +33,7 @@ export function drawTimeline(svg, story, doc, span, number) {
   svg.setAttribute("width", String(width));
   svg.setAttribute("height", String(height));
   /** @type {SVGElement[]} */
-  const parts = [hatch()];
+  const parts = [hatchings()];
   const step = STEPS.find((seconds) => ((width - LEFT) * seconds) / span > APART) ?? span;
   for (let tick = Math.ceil(from / step) * step; tick < doc.at; tick += step) {
     if (x(tick) < LEFT + 4) continue;
@@ -119,7 +119,7 @@ function stayBar(stay, x, y, tall, from, number) {
   return group;
 }
 
-function hatch() {
+function hatchings() {
   const lines = s("pattern", { id: "wait-hatch", width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, s("rect", { width: 2.2, height: 5, class: "hatch" }));
   const stripes = s("pattern", { id: "stay-stripes", width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, s("rect", { width: 3, height: 7, class: "stripe" }));
   return s("defs", {}, lines, stripes);
