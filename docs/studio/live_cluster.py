@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import random
 import subprocess
@@ -46,7 +47,9 @@ def living(folder: str) -> Iterator[dict[str, subprocess.Popen[str]]]:
 async def program(socket: str) -> None:
     chance = random.Random(socket[-12:])
     async with congenial.connect(socket) as node:
-        await asyncio.gather(*[listen(node, chance) for _ in range(2)], *[write(node, chance) for _ in range(6)])
+        listeners, writers = [listen(node, chance) for _ in range(2)], [write(node, chance) for _ in range(6)]
+        with contextlib.suppress(congenial.LockLost):  # its node was killed
+            await asyncio.gather(*listeners, *writers)
 
 
 async def listen(node: congenial.Client, chance: random.Random) -> None:
@@ -58,7 +61,7 @@ async def listen(node: congenial.Client, chance: random.Random) -> None:
 
 async def write(node: congenial.Client, chance: random.Random) -> None:
     while True:
-        number = int(LOCKS * chance.random() ** 6)
+        number = int(LOCKS * chance.random() ** 3)
         async with node.mutex(f"accounts/{number:04}"):
             await asyncio.sleep(chance.uniform(0.02, 0.8))
         await asyncio.sleep(chance.uniform(0, 0.4))

@@ -55,7 +55,7 @@ export class ClusterMembers {
   row(node, doc) {
     const { rates } = node;
     const votes = doc.voters.includes(node.name);
-    const role = !doc.members.includes(node.name) ? "not in view" : votes ? "voter" : "";
+    const role = node.state !== "up" ? "" : !doc.members.includes(node.name) ? "not in view" : votes ? "voter" : "";
     const numbers = [node.inside ?? "", node.waiting ?? "", rates ? rates.entries.toFixed(rates.entries < 10 ? 1 : 0) : ""];
     const name = h("button", { type: "button", class: "plain", "data-node": node.name, "aria-pressed": String(this.chosen === node.name), title: "Show its links", onclick: () => this.choose(node.name, doc) }, node.name); // prettier-ignore
     const suspected = node.suspectedBy.length ? ` Suspected by ${node.suspectedBy.join(", ")}.` : "";
@@ -104,7 +104,7 @@ export class ClusterMembers {
       group.addEventListener("click", () => this.choose(node.name, doc));
       return group;
     });
-    const view = [s("text", { x: RING_SIZE / 2, y: RING_SIZE / 2 - 4, class: "view-number" }, doc.view === null ? "" : String(doc.view)), s("text", { x: RING_SIZE / 2, y: RING_SIZE / 2 + 13, class: "view-word" }, doc.view === null ? "" : "view")];
+    const view = [s("text", { x: RING_SIZE / 2, y: RING_SIZE / 2 - 9, class: "view-number" }, doc.view === null ? "" : String(doc.view)), s("text", { x: RING_SIZE / 2, y: RING_SIZE / 2 + 13, class: "view-word" }, doc.view === null ? "" : "view")];
     this.ring.replaceChildren(...(nodes.length > MOST_LINES ? [s("circle", { cx: RING_SIZE / 2, cy: RING_SIZE / 2, r: RING_SIZE / 2 - r - 8, class: "orbit" })] : []), ...lines, ...(nodes.length > 4 ? view : []), ...circles);
     const up = nodes.filter(({ state }) => state === "up").length;
     this.ring.setAttribute("aria-label", `${counted(nodes.length, "node")}, ${up} up; ${counted(broken, "link")} not up`);
