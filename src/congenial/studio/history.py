@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from statistics import median
 from typing import Any
 
 from congenial.net.histogram import BUCKETS
@@ -24,7 +25,7 @@ class History:
         self.rates: dict[str, dict[str, float]] = {}  # a second, by node
         self.points: deque[tuple[float | None, ...]] = deque(maxlen=MOST_POINTS)
         self.lost: deque[tuple[float, str, int]] = deque(maxlen=100)  # when, at which node, how many locks
-        self.cost_of_a_look = 0.0  # to the node that it costs most
+        self.costs: deque[float] = deque(maxlen=9)  # of the last looks, each to the node that it cost most
 
     def add(self, now: float, there: dict[str, Status]) -> None:
         """What the nodes tell now."""
@@ -43,7 +44,7 @@ class History:
             if name in before and self.last[name]["entries"] >= before[name]["entries"]  # it was not restarted
         }
         self.rates = {name: {what: change[what] / seconds for what in change} for name, change in changes.items()}
-        self.cost_of_a_look = max([change["cost"] for change in changes.values()], default=0.0)
+        self.costs.append(max([change["cost"] for change in changes.values()], default=0.0))
         self.lost += [(now, name, int(change["losses"])) for name, change in changes.items() if change["losses"] > 0]
         if changes:
             waits = [
@@ -74,6 +75,11 @@ class History:
             sum([status["inside"] for status in there.values()]),
             round(total("timeouts") / seconds, 2),
         )
+
+    @property
+    def cost_of_a_look(self) -> float:
+        """Seconds, as a rule: that a look at all locks takes longer does not count, for nodes make it rarely."""
+        return median(self.costs) if self.costs else 0.0
 
     def columns(self) -> dict[str, list[float | None]]:
         return {name: [point[place] for point in self.points] for place, name in enumerate(COLUMNS)}
