@@ -20,7 +20,7 @@ from congenial.net.asks import Ask
 from congenial.net.client import Client
 from congenial.net.config import load_config
 from congenial.net.endpoints import Endpoint, LocalEndpoint, endpoints_of
-from congenial.net.local import check_length
+from congenial.net.local import check_length, sockets_here
 from congenial.net.survey import HOLDERS, WAITING
 from congenial.studio.history import History
 from congenial.studio.story import Story, fence_text
@@ -52,16 +52,17 @@ class Where(NamedTuple):
             check_length(Path(self.socket))
         elif self.config:
             described = load_config(self.config)
-            if self.node:
-                described.index(self.node)
+            if self.node and not described.seeds:
+                described.check_member(self.node)  # unless it has entered by seeds
 
     def endpoints(self) -> list[Endpoint]:
         """The nodes of this machine that run now, the one to ask first before the others."""
         if self.socket:
             return endpoints_of(self.socket, None, None)
-        found = endpoints_of(None, None, self.config)
-        mine = f"-{self.node}.sock"
-        return sorted(found, key=lambda one: not (isinstance(one, LocalEndpoint) and one.path.name.endswith(mine)))
+        described = load_config(self.config)
+        first = sockets_here(described, (self.node,)) if self.node else []
+        paths = list(dict.fromkeys([*first, *sockets_here(described, described.members)]))
+        return [LocalEndpoint(path, True) for path in paths] or endpoints_of(None, None, described)
 
 
 class Wish(NamedTuple):
