@@ -42,6 +42,7 @@ from congenial.net.wire import (
     Seek,
     Tried,
     Try,
+    Unknown,
     View,
     Welcome,
 )
@@ -73,6 +74,7 @@ class Vocabulary:
         frames: Any = Challenge | Hello | View | Data[body] | SeatData[body] | Ack | Beat | Echo | Bye
         frames |= Nudge | Seats | Query | Report | Remind | Known | Notice[body]
         frames |= Claimed | Try | Probe | Tried | Seek | Welcome | Parting
+        self._tags = {kind.__struct_config__.tag for kind in Frame.__subclasses__()}
         self._decode: Callable[[bytes | memoryview], Frame] = msgspec.msgpack.Decoder(frames).decode
         self._decode_body: Callable[[msgspec.Raw], msgspec.Struct] = msgspec.msgpack.Decoder(body).decode
         story = [
@@ -107,7 +109,18 @@ class Vocabulary:
         try:
             return self._decode(raw)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            kind = self._unknown_kind(raw)
+            if kind is not None:
+                return Unknown(kind)
             raise ProtocolError(f"not a frame: {error}") from None
+
+    def _unknown_kind(self, raw: bytes | memoryview) -> int | None:
+        """The tag of a frame that a later release may have added."""
+        try:
+            values = msgspec.msgpack.decode(raw, type=list[Any])
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return None
+        return values[0] if values and type(values[0]) is int and values[0] not in self._tags else None
 
     def message(self, wire: msgspec.Struct) -> Message:
         """The message that has arrived as `wire`."""

@@ -22,7 +22,19 @@ from congenial.net.link import Link
 from congenial.net.logs import Seldom, log
 from congenial.net.secret import Secret
 from congenial.net.turn import Turn
-from congenial.net.wire import LONGEST_FRAME, Bye, Challenge, Frame, FrameReader, Hello, Seek, Welcome, encode_frame
+from congenial.net.wire import (
+    LONGEST_FRAME,
+    SPEAKS,
+    Bye,
+    Challenge,
+    Frame,
+    FrameReader,
+    Hello,
+    Seek,
+    Unknown,
+    Welcome,
+    encode_frame,
+)
 
 CHUNK = 1 << 15  # bytes that are read at a time. Without a buffer of our own asyncio allocates 256 KiB for each read.
 HANDSHAKE = 5.0  # seconds in which a connection must prove which member it is
@@ -73,6 +85,7 @@ class Connection(asyncio.BufferedProtocol):
         self.proven = False  # the peer belongs to the cluster
         self.greeting: Hello | None = None  # of the peer, which we accept; we do not know yet whether it accepts us
         self.accepted = False  # by both ends
+        self.later = False  # the peer speaks a later version of the protocol than we do
         self.contested = False  # the peer has said that another process has our name
         self.error: Exception | None = None  # why the connection was lost
         self.buffer = memoryview(bytearray(CHUNK))
@@ -107,6 +120,8 @@ class Connection(asyncio.BufferedProtocol):
                         self._on_early_frame(frame)
                     elif type(frame) is Bye:  # no sign of life
                         self.above.on_bye(self.link, frame)
+                    elif type(frame) is Unknown:
+                        self._on_unknown(frame)
                     else:
                         self.link.on_frame(frame)
             except ProtocolError as error:
@@ -121,6 +136,8 @@ class Connection(asyncio.BufferedProtocol):
     def _on_early_frame(self, frame: Frame) -> None:
         if type(frame) is Bye:
             self._on_refusal(frame)
+        elif type(frame) is Unknown:
+            self._on_unknown(frame)
         elif self.greeting is not None:
             assert self.link is not None
             self._accept(self.greeting, self.above.recognise(self.greeting, self.certified(), self.link))
@@ -175,8 +192,14 @@ class Connection(asyncio.BufferedProtocol):
         self.deadline.cancel()
         self.reader.longest = LONGEST_FRAME
         self.accepted = True
+        self.later = hello.speaks[1] > SPEAKS[1]
         self.above.accept(hello, link, self)
         self._settle()
+
+    def _on_unknown(self, frame: Unknown) -> None:
+        """A later release may send what this one ignores."""
+        if not self.later:
+            raise ProtocolError(f"not a frame: its kind is {frame.kind}, which is unknown")
 
     def _on_refusal(self, bye: Bye) -> None:
         if self.link is not None:

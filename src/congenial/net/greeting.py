@@ -5,7 +5,7 @@ from __future__ import annotations
 from congenial.net.config import ClusterConfig
 from congenial.net.errors import ProtocolError
 from congenial.net.link import Link
-from congenial.net.wire import Hello, Seek
+from congenial.net.wire import SPEAKS, Hello, Seek
 
 
 class Greeting:
@@ -25,6 +25,7 @@ class Greeting:
         hello = Hello(self.cluster, self.name, link.name, self.founders, self.schema, mine, expected, received, founded)
         hello.dropped = link.acked
         hello.address = self.address
+        hello.speaks, hello.release = SPEAKS, release()
         return hello
 
     def check(self, hello: Hello, certified: tuple[str, ...] | None, link: Link | None) -> None:
@@ -43,6 +44,7 @@ class Greeting:
             raise ProtocolError(f"has our name, {self.name!r}")
         if link is not None and hello.sender != link.name:
             raise ProtocolError(f"is {hello.sender!r}, where {link.name!r} was called")
+        check_release(hello)
         self._check_sender(hello.sender, hello.schema, certified)
 
     def check_newcomer(self, seek: Seek, certified: tuple[str, ...] | None) -> None:
@@ -52,6 +54,7 @@ class Greeting:
             raise ProtocolError(f"the members of this cluster are fixed: {', '.join(self.founders)}")
         if seek.sender == self.name:
             raise ProtocolError(f"this is {self.name!r} itself: give the address of another member")
+        check_release(seek)
         self._check_sender(seek.sender, seek.schema, certified)
 
     def _check_cluster(self, cluster: str) -> None:
@@ -63,3 +66,19 @@ class Greeting:
             raise ProtocolError(f"calls itself {name!r}, but its certificate is for {', '.join(certified)}")
         if schema != self.schema:
             raise ProtocolError(f"does not run {self.algorithm}, or runs another version of it")
+
+
+def check_release(hello: Hello | Seek) -> None:
+    """Raise `ProtocolError` if the peer's release cannot talk to this one."""
+    earliest, latest = hello.speaks
+    if earliest > SPEAKS[1] or latest < SPEAKS[0]:
+        raise ProtocolError(
+            f"runs Congenial {hello.release}, which speaks versions {earliest} to {latest} of the protocol; this is "
+            f"Congenial {release()}, which speaks {SPEAKS[0]} to {SPEAKS[1]}: upgrade by way of a release in between"
+        )
+
+
+def release() -> str:
+    from congenial import __version__
+
+    return __version__

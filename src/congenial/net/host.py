@@ -205,6 +205,7 @@ class Host:
         return {
             "state": "away" if link.away else "up" if link.connection is not None else "down",
             "refusal": link.refusal,
+            "release": link.release,
             "silent_for": round(self.membership.now() - link.heard_at, 3),
             "patience": round(link.patience.allowed, 3),
             "sent": link.sent,

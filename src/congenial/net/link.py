@@ -80,6 +80,8 @@ class Link:
         self.counts = True  # what it sends is a sign of life. Not from a peer that refuses what we send, or we it.
         self.outgoing: list[bytes] = []  # written at the end of the turn
         self.refusal = ""  # why the peer and we do not talk
+        self.speaks = 0  # the version of the protocol that the peer and we both understand
+        self.release = ""  # of the peer
         self.heard = False  # it has given a sign of life since the last tick
         self.heard_at = now()  # the last tick at which it had
         self.patience = Patience(patience, patience / 2, MOST_PATIENT * patience)  # with its silence

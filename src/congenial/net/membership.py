@@ -43,7 +43,7 @@ from congenial.net.secret import secret_of
 from congenial.net.storage import Storage
 from congenial.net.suspicion import LEFT, RESTARTED, Suspicion
 from congenial.net.turn import Turn
-from congenial.net.wire import Beat, Bye, Claimed, Echo, Frame, Hello, Seek, View, Welcome
+from congenial.net.wire import SPEAKS, Beat, Bye, Claimed, Echo, Frame, Hello, Seek, View, Welcome
 
 ANOTHER_BEGINNING = "remembers another beginning of the cluster: one of us has the state directory of another cluster"
 CALLS_AGAIN = 4  # times `reconnect` after a connection broke, at most, if the peer is still there
@@ -434,6 +434,7 @@ class Membership:
             link.counts = True
             link.forget()
         link.refusal = ""
+        link.speaks, link.release = min(hello.speaks[1], SPEAKS[1]), hello.release
         if self.dialer.witness is link:
             self.dialer.witness = None
         expected = hello.expected == self.incarnation  # what it received from an earlier life of ours does not count

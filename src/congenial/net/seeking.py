@@ -15,10 +15,11 @@ import msgspec
 from congenial.net.addresses import address
 from congenial.net.config import ClusterConfig
 from congenial.net.errors import ClusterDegraded, ProtocolError
+from congenial.net.greeting import release
 from congenial.net.handshake import Handshake
 from congenial.net.porter import why_no_tls
 from congenial.net.secret import Secret, secret_of
-from congenial.net.wire import Bye, Challenge, Frame, FrameReader, Seek, Welcome
+from congenial.net.wire import SPEAKS, Bye, Challenge, Frame, FrameReader, Seek, Welcome
 
 PATIENCE = 3.0  # seconds for one seed
 PAUSE = 0.2  # seconds before all are asked again
@@ -39,7 +40,7 @@ async def seek(name: str, config: ClusterConfig, schema: str) -> Welcome:
             while True:
                 for seed in config.seeds:
                     try:
-                        return await _ask(seed, Seek(config.cluster, name, schema), secret, tls)
+                        return await _ask(seed, Seek(config.cluster, name, schema, b"", SPEAKS, release()), secret, tls)
                     except (OSError, TimeoutError, ProtocolError) as error:
                         reasons[seed] = _reason(error)
                 await asyncio.sleep(PAUSE)

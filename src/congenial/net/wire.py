@@ -3,6 +3,16 @@
 A connection carries frames: one byte of version, three bytes of length, then that many bytes of msgpack. The frames are
 the structures below. A lock's own messages travel inside `Data` and `SeatData`; `congenial.net.codec` encodes them.
 Anything that does not decode to exactly the declared types is refused with a `ProtocolError`.
+
+Releases that differ may be mixed while a cluster is upgraded. `VERSION` is that of the frames' format. `SPEAKS` says
+which versions of what is said in them a member understands: two members talk if they have one in common, and then
+speak the latest such one (`Link.speaks`). So a release may
+
+- add fields with defaults at the end of a frame: earlier releases do not read them. A frame with a proof is the
+  exception, because its receiver must be able to write it as it was sent: what is new in it belongs in `also`;
+- add frames that may be ignored: a member ignores frames that it does not know, from peers with a later protocol;
+- raise the last number of `SPEAKS`, and send to a peer only what both understand. The first number is raised when
+  nothing that old need be understood any more, at the earliest one release later.
 """
 
 from __future__ import annotations
@@ -15,6 +25,7 @@ import msgspec
 from congenial.net.errors import ProtocolError
 
 VERSION = 3
+SPEAKS = (1, 1)  # the earliest and the latest version of the protocol that this release understands
 HEADER = 4
 LONGEST_FRAME = 1 << 20  # bytes; three of them give the length
 LONGEST_GREETING = 1 << 16  # for a peer that has not proven yet which member it is
@@ -47,6 +58,9 @@ class Hello(Frame, tag=1):
     proof: bytes = b""
     dropped: int = 0  # messages to the receiver that cannot be sent again: the first so many
     address: str = ""  # where the sender can be called
+    speaks: tuple[int, int] = (1, 1)
+    release: str = ""  # of the sender, for people
+    also: dict[str, str] = {}  # what later releases say beyond that
 
 
 class Seek(Frame, tag=26):
@@ -56,6 +70,9 @@ class Seek(Frame, tag=26):
     sender: str
     schema: str
     proof: bytes = b""
+    speaks: tuple[int, int] = (1, 1)
+    release: str = ""
+    also: dict[str, str] = {}  # what later releases say beyond that
 
 
 class Welcome(Frame, tag=27):
@@ -65,6 +82,7 @@ class Welcome(Frame, tag=27):
     founded: tuple[int, ...]
     members: tuple[tuple[str, str], ...]  # names and addresses
     proof: bytes = b""
+    also: dict[str, str] = {}
 
 
 class View(Frame, tag=2):
@@ -213,6 +231,12 @@ class Bye(Frame, tag=8):
     reason: str
     leaving: bool  # the sender leaves the cluster
     known: int = 0  # if another process has the receiver's name: that one's incarnation
+
+
+class Unknown(Frame, tag=0):
+    """In the place of a frame that this release does not know. It is never sent."""
+
+    kind: int
 
 
 _encoder = msgspec.msgpack.Encoder()
