@@ -141,8 +141,13 @@ class Agreement:
             self._look()
 
     def _look(self) -> None:
+        """Follow the present view. Members of it that are new here, and not connected yet, are not heard."""
+        views = self.node.views
         while self.view is not self.told:
             self._follow()
+            for link in self.membership.links:
+                if link.away and link.peer not in views.suspects:
+                    self.seat.step(Suspected(link.peer))
 
     def _follow(self) -> None:
         """Go on in the present view."""
@@ -152,9 +157,6 @@ class Agreement:
         if self.since < 0 and not self.node.views.takes_part:
             self.gone.set()
         self._know_members()
-        for link in self.membership.links:
-            if link.away and link.peer not in self.node.views.suspects:
-                self.seat.step(Suspected(link.peer))
         rest = self.grants.on_view(before, view)
         self.lease.begin(view, self.node.views.birth, self.since >= 0)
         self.follower.on_view(view, self.since, rest)
