@@ -11,7 +11,7 @@ import pytest
 from command_lines import Parameter, commands, furnish
 from shell import Run
 
-NETWORK = {"node", "lock", "status", "certs", "demo"}
+NETWORK = {"node", "lock", "status", "members", "certs", "demo"}
 
 WHOLE = ("x", "", "1.5", "nan", "inf", "-1", "0", "1e3", "99999999999999999999", "1" * 5000)
 FROM_0 = tuple([text for text in WHOLE if text != "0"])

@@ -367,6 +367,23 @@ def test_the_example_of_a_server_that_forks(node: Path) -> None:
     assert counted == "100"
 
 
+def test_a_client_of_a_hasty_cluster_keeps_what_it_holds(folder: Path) -> None:
+    """Once it asked for signs of life less often than the node's leases last, and lost everything in a second."""
+
+    async def story() -> None:
+        hasty = congenial.Timing(heartbeat=0.1, suspect_after=0.5)
+        async with clusters(3, timing=hasty) as (a, b, _):
+            await serve(a, folder / "a.sock")
+            async with congenial.connect(folder / "a.sock") as client, client.mutex("x") as held:
+                kept = asyncio.create_task(asyncio.sleep(1.5))
+                while not kept.done():
+                    await asyncio.sleep(0.02)
+                    assert held.held
+                assert await b.try_mutex("x") is None
+
+    run(story())
+
+
 def test_a_client_allows_for_clocks_that_differ_as_the_cluster_says(folder: Path) -> None:
     async def story() -> None:
         async with congenial.join("a", ALONE, timing=congenial.Timing(drift=0.4)) as cluster:

@@ -32,7 +32,15 @@ from congenial.problems.weak import Counter
 PEERS = {"a": "127.0.0.1:7101", "b": "127.0.0.1:7102"}
 NAME = (5, 0.5, True, None, [], ["x"], bytearray(b"x"), Counter())
 TEXT = (*NAME, b"x")
-GOOD: dict[str, Any] = {"name": "x", "group": "g", "k": 1, "machine": Counter(), "parties": 1, "count": 1}
+GOOD: dict[str, Any] = {
+    "name": "x",
+    "group": "g",
+    "k": 1,
+    "machine": Counter(),
+    "parties": 1,
+    "count": 1,
+    "role": "voter",
+}
 WRONG: dict[str, tuple[Any, ...]] = {  # of methods
     "name": NAME,
     "group": NAME,
@@ -46,6 +54,7 @@ WRONG: dict[str, tuple[Any, ...]] = {  # of methods
     "machine": (5, None, "x", Counter, object()),
     "locks": (5, None, [], Counter()),
     "action": (5, "x", []),
+    "role": (5, None, [], b"voter", "king"),
 }
 WRONG["parties"] = WRONG["count"] = WRONG["k"]
 
@@ -187,6 +196,12 @@ ROWS: dict[str, dict[str, list[Row]]] = {
             ("--name a --clients 127.0.0.1:7201", 2, "programs from elsewhere need TLS"),
         ],
         "state": [("--name a --state {nme}", 2, 'state = "{nme}": must'), ("--name a --state /proc/x", 2, "/proc/x")],
+        "seeds": [
+            ("--name d --seeds nowhere", 2, 'seeds: "nowhere" is not an address'),
+            ("--name d --seeds 10.0.0.1:7101", 2, "beyond this machine, and there are no certificates"),
+            ("--name d/e --seeds 127.0.0.1:1", 2, "node name"),
+        ],
+        "address": [("--name d --seeds 127.0.0.1:1 --address 7104", 2, 'address: "7104" is not an address')],
         "listen": [
             ("--name a --listen 7101", 2, 'listen = "7101": must be a host or host:port'),
             ("--name a --listen 0.0.0.0", 2, "that is beyond this machine, and there are no certificates"),
@@ -256,6 +271,18 @@ ROWS: dict[str, dict[str, list[Row]]] = {
             ("--top 99999999999999999999 --socket NODE", 2, "top = 99999999999999999999"),
             ("--top all", 2, "Invalid value for '--top'"),
         ],
+        "json": [("--json=yes", 2, "does not take a value")],
+    },
+    "members": {
+        "promote": [("--promote z --socket NODE", 2, "'z' is not a member: there are a")],
+        "demote": [("--demote a --socket NODE", 2, "no other member could vote in its place")],
+        "remove": [
+            ("--remove a --socket NODE", 2, "stop it first"),
+            ("--remove a --demote a --socket NODE", 2, "choose one of --promote, --demote and --remove"),
+        ],
+        "config": [("--config none", 2, "cannot read none"), ("--config bad.toml", 2, "insecure")],
+        "node": [("--node z", 2, "'z' is not a node"), ("--node a", 2, "start one with"), ("a", 2, "unexpected")],
+        "socket": [("--socket none", 1, "no node is listening"), ("--socket " + "x" * 200, 2, "200 bytes")],
         "json": [("--json=yes", 2, "does not take a value")],
     },
     "certs": {

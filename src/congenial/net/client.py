@@ -29,7 +29,7 @@ from congenial.kernel.errors import ConfigError, CongenialError
 from congenial.net import forks
 from congenial.net.acquiring import SEMAPHORE, Acquirable
 from congenial.net.asks import ERRORS, REFUSED, Answer, Ask
-from congenial.net.checked import Seconds, Text, checked, wrong
+from congenial.net.checked import Seconds, Text, checked
 from congenial.net.config import ClusterConfig
 from congenial.net.endpoints import Endpoint, LocalEndpoint, Where, endpoints_of
 from congenial.net.errors import ClusterDegraded
@@ -37,7 +37,7 @@ from congenial.net.held import ONLY_HERE, Losable
 from congenial.net.lease import clock
 from congenial.net.locks import LockForms
 from congenial.net.logs import log
-from congenial.net.members import ROLES, Member
+from congenial.net.members import Member, check_wish
 from congenial.net.names import bytes_of, is_text, readable
 from congenial.net.primitives.forms import Primitives
 from congenial.net.remote_board import RemoteBoard
@@ -45,7 +45,8 @@ from congenial.net.reports import question_of
 from congenial.net.tls import Tls
 
 PATIENCE = 3.0  # seconds without an answer after which the node counts as gone
-PINGS = 6  # in that time
+PINGS = 6  # in that time, or in that for which the node is a member for sure, if that is shorter
+SHORTEST_PAUSE = 0.05  # seconds between two of them
 FIRST_PAUSE, LAST_PAUSE = 0.05, 1.0  # seconds between attempts to connect
 SILENT = "the node has not answered for too long"
 
@@ -211,6 +212,8 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
         self.held: dict[int, RemoteHeld] = {}
         self.until = -math.inf  # until when the node surely holds what it holds for this program, by `clock`
         self._excused = -math.inf  # until then the node need not have answered
+        self._heard_at = -math.inf  # when the last ping was answered
+        self._pause = SHORTEST_PAUSE  # between two pings
         self._answers: dict[int, asyncio.Future[Answer]] = {}
         self._told: dict[int, dict[str, dict[str, Any] | None]] = {}  # statuses, as far as they have arrived
         self._pings: dict[int, float] = {}  # when those were sent that are not answered
@@ -289,6 +292,7 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
             self.where = endpoint
             self.until = -math.inf
             self._excused = clock() + self.patience
+            self._pause = SHORTEST_PAUSE
             self._send_ping()  # answered before anything else that is asked: until then nothing is held
             self._up.set()
             return reader
@@ -318,17 +322,18 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
             log(logging.INFO, "client.up", node=self.where)
 
     async def _ping(self) -> None:
-        """Ask for signs of life. If this program itself has paused, the node is given more time to answer."""
-        pause = self.patience / PINGS
+        """Ask for signs of life, several in the time for which the node is a member for sure. If this program itself
+        has paused, the node is given more time to answer."""
         while True:
             slept = clock()
-            await asyncio.sleep(pause)
+            await asyncio.sleep(self._pause)
             now = clock()
-            if now - slept > 3 * pause:
+            if now - slept > 3 * self.patience / PINGS:
                 self._excused = now + self.patience
-            if now >= max(self.until, self._excused) and self._writer is not None:
+            if now >= max(self.until, self._excused):
                 for held in list(self.held.values()):
                     held._settle()
+            if now >= max(self._heard_at + self.patience, self._excused) and self._writer is not None:
                 self._writer.transport.abort()
             self._send_ping()
 
@@ -377,6 +382,8 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
     def _extend(self, sent: float, answer: Answer) -> None:
         """The answer to a ping that was sent at this time."""
         allowed = self.patience if answer.lease is None else min(self.patience, answer.lease)
+        self._heard_at = clock()
+        self._pause = max(allowed / PINGS, SHORTEST_PAUSE)
         self.until = max(self.until, sent + allowed * (1 - answer.drift))
         self._board.hear_members(answer)
 
@@ -462,9 +469,8 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
 
     async def assign(self, name: str, role: str) -> None:
         """As `Cluster.assign`."""
-        if role not in ROLES:
-            raise wrong("role", role, "voter, member or gone")
-        await self.ask(Ask("members", 0, name=checked("name", name, Text), role=role))
+        check_wish(name, role)
+        await self.ask(Ask("members", 0, name=name, role=role))
 
     def _add(self, answer: Answer) -> None:
         """A part of a status."""

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from congenial.kernel.errors import ConfigError
 from congenial.net.agreement import Agreement
-from congenial.net.checked import did_you_mean, wrong
+from congenial.net.checked import checked_text, did_you_mean, wrong
 from congenial.net.errors import ClusterDegraded
 from congenial.parts.views import GONE, MEMBER, VOTER
 
@@ -42,10 +42,16 @@ def members_of(agreement: Agreement) -> list[Member]:
     return sorted(found)
 
 
+def check_wish(name: str, role: str) -> None:
+    """`ConfigError` if nothing can have this name, or if there is no such role."""
+    checked_text("name", name)
+    if not isinstance(role, str) or role not in ROLES:
+        raise wrong("role", role, "voter, member or gone")
+
+
 async def assign(agreement: Agreement, name: str, role: str) -> None:
     """Give a member another role, and wait until the members have agreed on it."""
-    if role not in ROLES:
-        raise wrong("role", role, "voter, member or gone")
+    check_wish(name, role)
     _check(members_of(agreement), name, role)
     membership = agreement.membership
     process = next(number for number in agreement.everyone() if membership.name_of(number) == name)
