@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import grp
+import importlib.util
 import os
 import re
 import runpy
@@ -273,6 +274,21 @@ def test_kubernetes_finds_pods_ports_and_volumes() -> None:
         assert any([path.startswith(place + "/") for place in places]), path
     image = (DEPLOY / "container/Dockerfile").read_text()
     assert f"USER {template['spec']['securityContext']['runAsUser']}\n" in image
+
+
+@pytest.mark.parametrize("version", ["1.29", "latest"])
+def test_kubernetes_knows_every_field(version: str) -> None:
+    """By its own schema, in which nothing unknown is allowed."""
+    if importlib.util.find_spec("kubernetes_validate") is None:
+        not_run("deploy/kubernetes is not validated: there is no kubernetes-validate")
+    import kubernetes_validate
+
+    known = kubernetes_validate.latest_version() if version == "latest" else version
+    for part in read_yaml("kubernetes/congenial.yaml"):
+        kubernetes_validate.validate(part, known, strict=True)
+    part["spec"]["replicaz"] = 3
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(part, known, strict=True)
 
 
 # -- Prometheus and Grafana -------------------------------------------------------------------------------------------
