@@ -133,14 +133,15 @@ def tell(
     looked: list[list[float]],
 ) -> None:
     print(f"{given.nodes} nodes, {given.locks:,} locks held, {given.busy} more held and waited for at every node")
-    print("share of a core       without a page    with a page    the page    as the node counts it")
-    counted = {name: watch.history.of_node(name) or {"cost": float("nan")} for name in names}
+    print("share of a core       without a page    with a page    the page    the last look, as the node counts")
+    counted = {name: watch.history.of_node(name) for name in names}
     for place, name in enumerate(names):
         before = statistics.mean([run[place] for run in without])
         after = statistics.mean([run[place] for run in looked])
         role = " (asked)" if place == 0 else ""
-        cost = counted[name]["cost"]
-        print(f"{name + role:<20}{before:>14.2%}{after:>15.2%}{after - before:>12.2%}{cost:>17.2%}")
+        told = counted.get(name)
+        cost = "-" if told is None else f"{told['cost']:.2%}"
+        print(f"{name + role:<20}{before:>14.2%}{after:>15.2%}{after - before:>12.2%}{cost:>17}")
 
 
 if __name__ == "__main__":

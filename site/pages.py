@@ -1,5 +1,6 @@
 """What the web site has beside the pages in docs/: files of the repository that pages link to, an API reference from
-docstrings, and a gallery of all figures. mkdocs calls the functions whose names begin with `on_`."""
+docstrings, a gallery of all figures, and pages of the errata's counterexamples. mkdocs calls the functions whose names
+begin with `on_`."""
 
 from __future__ import annotations
 
@@ -7,11 +8,15 @@ import ast
 import os
 import posixpath
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files, InclusionLevel
+
+sys.path.insert(0, str(Path(__file__).parent))
+import counterexamples
 
 ROOT = Path(__file__).parents[1]
 ALWAYS = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
@@ -144,6 +149,8 @@ def on_files(files: Files, config: Any) -> Files:
         if path not in listed:
             file.inclusion = InclusionLevel.NOT_IN_NAV
         files.append(file)
+    for path, content in counterexamples.pages().items():
+        files.append(File.generated(config, path, content=content))
     return files
 
 
@@ -154,7 +161,12 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     if not source:
         return markdown
 
+    if here == counterexamples.ERRATA:
+        markdown = counterexamples.with_links(markdown)
+
     def moved(match: re.Match[str]) -> str:
+        if match[2] in counterexamples.addresses().values():
+            return match[0]
         found = target_of(source, match[2])
         if not found:
             return match[0]  # mkdocs will complain

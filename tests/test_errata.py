@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 from dataclasses import replace
 from pathlib import Path
 
@@ -120,3 +121,15 @@ def test_an_entry_about_a_work_that_was_not_read_names_the_survey() -> None:
 def test_every_counterexample_is_on_the_page() -> None:
     files = sorted([path.name for path in (ROOT / "docs" / "counterexamples").glob("*.py")])
     assert files == sorted(set(re.findall(r"counterexamples/(\w+\.py):", TEXT)))
+
+
+def test_the_site_has_a_page_of_every_counterexample() -> None:
+    made = runpy.run_path(str(ROOT / "site/counterexamples.py"))
+    commands = [command.text for command in RUN if command.fails]
+    finding = [text for text in commands if text.startswith(("congenial check", "congenial fuzz"))]
+    assert sorted(made["addresses"]()) == sorted(set(finding))
+    linked = made["with_links"](TEXT)
+    for address in made["addresses"]().values():
+        assert f"]({address})" in linked
+    first = next(iter(made["addresses"]()))
+    assert b"explore-document" in made["page"](first)

@@ -288,3 +288,27 @@ def test_a_page_that_costs_too_much_looks_less_often() -> None:
         watch.history.costs.extend([cost] * 5 + [0.1] * 4)  # now and then a node looks at all its locks
         watch._keep_cheap()
         assert watch.period == pytest.approx(period)
+
+
+def test_a_cluster_whose_locks_agree_one_by_one_is_looked_at(tmp_path: Path) -> None:
+    """There is no view then: every lock has its own agreements."""
+
+    async def play() -> None:
+        addresses = dict(zip("abc", free_addresses(3), strict=True))
+        chosen = {"algorithm": "token-gme+epochs", "semaphores": "srimani-reddy+epochs", "timing": TIMING}
+        members = [await congenial.join(name, addresses, **chosen).start() for name in addresses]  # type: ignore[arg-type]
+        for member in members:
+            await member.ready(60)
+        await serve(members[0], tmp_path / "a.sock")
+        watch = ClusterWatch(Where(socket=str(tmp_path / "a.sock")), slow=600)
+        async with members[1].mutex("wanted", timeout=60), members[2].semaphore("seats", 2, timeout=60):
+            told = await seen(watch, {"lock": "seats (semaphore)"}, lambda told: told["lock"]["holders"])
+            assert (told["view"], told["voters"], told["members"]) == (None, [], ["a", "b", "c"])
+            assert told["agreements"] >= 0
+            assert {lock["name"]: lock["k"] for lock in told["locks"]} == {"wanted": None, "seats (semaphore)": 2}
+            assert [one["node"] for one in told["lock"]["inside"]] == ["c"]
+        await watch.close()
+        for member in members:
+            await member.close()
+
+    asyncio.run(asyncio.wait_for(play(), 120))

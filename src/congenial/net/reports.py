@@ -106,6 +106,7 @@ class Reports:
                 "inside": survey.inside,
                 "waiting": sum([len(entrance.queue) for entrance in tally.waited]),
                 "oldest": self._oldest(),
+                "agreements": report.get("view", survey.agreements),
                 "cost": self.meter.seconds,
             }
         return report

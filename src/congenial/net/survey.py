@@ -21,7 +21,7 @@ from congenial.net.table import LockTable
 from congenial.transform.epochs import Epochs
 
 CHUNK = 200  # locks that are looked at in one go
-RARELY = 300  # times as long as a look takes, it is not repeated for a page that watches: a third of a percent
+RARELY = 400  # times as long as a look takes, it is not repeated for a page that watches: a quarter of a percent
 MOST_KEPT = 4  # looks
 MOST_FRESH = 1000  # locks that tasks wait for, and that are looked at every time
 WAITING, HOLDERS = "waiting", "holders"
@@ -66,6 +66,7 @@ class Survey:
         self.entries = 0
         self.sessions = 0
         self.inside = 0
+        self.agreements = 0  # where each lock has its own
         self.abstains = 0  # from voting in so many locks, since this member has lost its memory
         self._busiest: list[tuple[int, int, int, int, Entrance]] = []  # a heap, the least busy first
 
@@ -77,8 +78,10 @@ class Survey:
             self.inside += len(entrance.inside)
             for seat in entrance.seats:
                 node = seat.node
-                if isinstance(node, Epochs) and node.abstains():
-                    self.abstains += 1
+                if isinstance(node, Epochs):
+                    self.agreements += node.instance
+                    if node.abstains():
+                        self.abstains += 1
             if self.find and self.find not in entrance.label.lower():
                 continue
             self.found += 1

@@ -27,10 +27,11 @@ from congenial.studio.story import Story, fence_text
 from congenial.studio.troubles import troubles
 
 TOP = 60  # locks on the page
+LEAST_TOP = 15  # that each node tells of; the more nodes, the fewer
 LONGEST_FIND = 200  # characters
 PERIOD = 1.0  # seconds between two looks
 LONGEST_PERIOD = 15.0
-SHARE = 0.004  # of a processor, that looking may cost a node
+SHARE = 0.004  # of a core, that looking may cost a node
 PATIENCE = 3.0  # seconds in which all nodes must answer
 MOST_STORIES = 8  # locks whose timeline is kept
 SUFFIXES = (" (semaphore)", " (guarded)")
@@ -97,6 +98,7 @@ class ClusterWatch:
         self.alone = asyncio.Lock()  # two pages ask one after the other
         self.recent: OrderedDict[Wish, dict[str, Any]] = OrderedDict()
         self.names: list[str] = []  # of the locks that were shown last
+        self.nodes = 1
         self.history = History()
         self.stories: OrderedDict[str, Story] = OrderedDict()
         self.period = PERIOD
@@ -130,8 +132,9 @@ class ClusterWatch:
             client = Client(self.where.endpoints(), reconnect=True)
             await client.__aenter__()
             self.client = client
+        top = TOP if wish.find else min(TOP, max(LEAST_TOP, 5 * TOP // max(1, self.nodes)))
         ask = Ask(
-            "status", 0, name=base_name(wish.lock), top=TOP, find=wish.find, by=wish.by, shown=self.names, watch=True,
+            "status", 0, name=base_name(wish.lock), top=top, find=wish.find, by=wish.by, shown=self.names, watch=True,
             timeout=PATIENCE,
         )  # fmt: skip
         return (await self.client.ask(ask)).status or {}
@@ -152,6 +155,7 @@ class ClusterWatch:
         there = {name: status for name, status in told.items() if status is not None}
         latest = max(there.values(), key=lambda status: int(status.get("view", 0)))
         self.history.add(now, there)
+        self.nodes = len(told)
         locks = merged(there, wish.by)
         found = max([int(status["found"]) for status in there.values()])
         shown_locks = [lock for lock in locks if wish.find.lower() in lock["name"].lower()][:TOP]
@@ -162,6 +166,7 @@ class ClusterWatch:
             "algorithm": latest["algorithm"],
             "asked": next((name for name, status in there.items() if status.get("asked")), ""),
             "view": latest.get("view"),
+            "agreements": max([int(status["agreements"]) for status in there.values()]),
             "members": latest.get("members", list(told)),
             "voters": latest.get("voters", []),
             "nodes": [self._node(name, status, there) for name, status in told.items()],

@@ -19,7 +19,7 @@ import { byId, counted, h } from "./words.js";
  * @typedef {[string, "inside" | "waiting", string | null, string, number, number | null]} Span
  * @typedef {{name: string, began: number, known: boolean, k: number | null, entries: number, inside: LockTask[], waiting: LockTask[],
  *   holders: number, queue: number, trouble: string, unseen: number, spans: Span[]}} LockStory
- * @typedef {{at: number, period: number, cluster: string, algorithm: string, asked: string, view: number | null, members: string[],
+ * @typedef {{at: number, period: number, cluster: string, algorithm: string, asked: string, view: number | null, agreements: number, members: string[],
  *   voters: string[], nodes: ClusterNode[], wrong: {text: string, node?: string, lock?: string}[], known: number, found: number,
  *   locks: ClusterLock[], lock: LockStory | null, rates: Record<string, (number | null)[]>, lost?: string, unset?: boolean}} ClusterDocument
  */
@@ -167,7 +167,7 @@ export class ClusterView {
     const costs = doc.nodes.map(({ rates }) => rates?.cost ?? 0);
     const about = /** @type {[string, string][]} */ ([
       ["algorithm", doc.algorithm],
-      ...(doc.view === null ? [] : [["view", `${doc.view}, ${counted(doc.members.length, "member")}, ${counted(doc.voters.length, "voter")}`]]),
+      ...(doc.view === null ? [["agreements", String(doc.agreements)]] : [["view", `${doc.view}, ${counted(doc.members.length, "member")}, ${counted(doc.voters.length, "voter")}`]]),
       ["asked", `${doc.asked} every ${doc.period.toFixed(doc.period < 9.95 ? 1 : 0)} s`],
       ["at a cost of", `${(100 * Math.max(...costs)).toFixed(2)}% of a core`],
     ]);

@@ -2,7 +2,7 @@
 /** The Compare view: sweeps, and the folders and tables of earlier ones, as curves or as a frontier. */
 
 import { drawChart, swatch } from "./chart.js";
-import { download, pictureText, pixels } from "./exports.js";
+import { CompareHand } from "./compare_hand.js";
 import { frontier, Table } from "./measurements.js";
 import { pageColours } from "./palette.js";
 import { Readout } from "./readout.js";
@@ -14,7 +14,6 @@ import { byId, counted, h, s } from "./words.js";
 /** @typedef {import("./chart.js").Placed} Placed */
 
 const OWN_SWEEP = "the sweep of this page";
-const REACH = 60; // pixels from which a value is picked
 
 export class CompareView {
   /** @param {import("./studio.js").Catalogue} catalogue */
@@ -24,6 +23,7 @@ export class CompareView {
     this.tables = new Map();
     /** @type {Table | null} */
     this.table = null;
+    this.wanted = ""; // what was chosen last
     this.measure = "messages_per_entry";
     this.x = "0"; // the place of a parameter, or the name of a measure
     this.ratio = false;
@@ -40,7 +40,7 @@ export class CompareView {
     this.svg = /** @type {any} */ (byId("chart"));
     this.readout = new Readout(() => this.draw());
     this.sweeps = new SweepPanel(byId("sweep-panel"), catalogue, (doc) => this.show(doc, OWN_SWEEP));
-    this.listen();
+    new CompareHand(this);
     this.drawSources([]);
     this.draw();
   }
@@ -74,11 +74,13 @@ export class CompareView {
   /** @param {string} name of a table that the server offers, or of what is here already */
   async open(name) {
     byId("compare-problem").textContent = "";
+    this.wanted = name;
     try {
       const own = this.tables.get(name);
       if (own) this.show(own, name);
       else if (name) {
         const { documents } = await ask("api/tables", { name });
+        if (this.wanted !== name) return; // another one was chosen meanwhile
         this.show(documents[0], name, documents);
       }
     } catch (error) {
@@ -226,122 +228,12 @@ export class CompareView {
     this.draw();
   }
 
-  // -- the hand --------------------------------------------------------------------------------------------
-
-  listen() {
-    this.select("table").addEventListener("change", () => this.open(this.select("table").value));
-    this.select("measure").addEventListener("change", () => this.change({ measure: this.select("measure").value }));
-    this.select("x").addEventListener("change", () => this.change({ x: this.select("x").value }));
-    this.select("ratio").addEventListener("change", () => this.change({ ratio: this.select("ratio").value === "ratio" }));
-    byId("compare-frontier").addEventListener("click", () => this.toggleFrontier());
-    byId("compare-log-x").addEventListener("click", () => this.toggleLog("x"));
-    byId("compare-log-y").addEventListener("click", () => this.toggleLog("y"));
-    byId("compare-all").addEventListener("click", () => this.showAll(true));
-    byId("compare-none").addEventListener("click", () => this.showAll(false));
-    byId("export-svg").addEventListener("click", () => this.save("svg"));
-    byId("export-png").addEventListener("click", () => this.save("png"));
-    byId("export-csv").addEventListener("click", () => this.save("csv"));
-    this.svg.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => this.point(event));
-    this.svg.addEventListener("pointerleave", () => this.pick(null));
-    this.svg.addEventListener("click", (/** @type {PointerEvent} */ event) => this.point(event));
-    this.svg.addEventListener("blur", () => this.pick(null));
-    document.addEventListener("keydown", (event) => this.key(event));
-    document.addEventListener("congenial-theme", () => {
-      this.drawLegend();
-      this.draw();
-    });
-    new ResizeObserver(() => this.draw()).observe(byId("chart-box"));
-  }
-
-  /** @param {PointerEvent} event */
-  point(event) {
-    const area = this.svg.getBoundingClientRect();
-    const [x, y] = [event.clientX - area.left, event.clientY - area.top];
-    let best = null;
-    let least = Infinity;
-    for (const point of this.placed) {
-      const away = this.isSpots ? Math.hypot(point.x - x, point.y - y) : Math.abs(point.x - x) * 3 + Math.abs(point.y - y);
-      if (away < least && (Math.abs(point.x - x) < REACH || !this.isSpots)) [best, least] = [point, away];
-    }
-    this.pick(this.isSpots && least > REACH ? null : best);
-  }
-
   /** @param {Placed | null} point */
   pick(point) {
     if (this.near?.spot === point?.spot) return;
     this.near = point;
     this.hot = point?.series.name ?? "";
     this.draw();
-  }
-
-  /** @param {KeyboardEvent} event */
-  key(event) {
-    if (byId("compare").hidden || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-    const target = /** @type {HTMLElement} */ (event.target);
-    if (/INPUT|SELECT|TEXTAREA/.test(target.tagName)) return;
-    /** @type {Record<string, () => void>} */
-    const keys = {
-      m: () => this.nextMeasure(1),
-      M: () => this.nextMeasure(-1),
-      f: () => this.toggleFrontier(),
-      r: () => this.table?.doc.ratios.length && this.change({ ratio: !this.ratio }),
-      x: () => this.toggleLog("x"),
-      y: () => this.toggleLog("y"),
-      a: () => this.showAll(true),
-      h: () => this.near && this.toggle(this.near.series.name),
-      ",": () => this.moveAt(-1),
-      ".": () => this.moveAt(1),
-      ArrowRight: () => this.walk(1, 0),
-      ArrowLeft: () => this.walk(-1, 0),
-      ArrowUp: () => this.walk(0, -1),
-      ArrowDown: () => this.walk(0, 1),
-      Escape: () => this.pick(null),
-    };
-    const act = keys[event.key];
-    if (!act) return;
-    event.preventDefault();
-    act();
-  }
-
-  /** @param {number} by */
-  nextMeasure(by) {
-    const names = this.table?.doc.metrics.map(({ name }) => name) ?? [];
-    if (names.length) this.change({ measure: names[(names.indexOf(this.measure) + by + names.length) % names.length] });
-  }
-
-  /**
-   * Another value of the parameter that is not on an axis.
-   * @param {number} by
-   */
-  moveAt(by) {
-    const place = this.at.findIndex((_, parameter) => String(parameter) !== this.x);
-    if (!this.table || place < 0) return;
-    const values = this.table.values[place];
-    this.setAt(place, Math.max(0, Math.min(values.length - 1, values.indexOf(/** @type {any} */ (this.at[place])) + by)));
-  }
-
-  /**
-   * From value to value: along a curve, or to the next one above or below.
-   * @param {number} along @param {number} down
-   */
-  walk(along, down) {
-    if (!this.placed.length) return;
-    const near = this.near && this.placed.find((point) => point.spot === this.near?.spot);
-    if (!near) return this.pick(this.placed[0]);
-    const column = this.isSpots ? [...this.placed] : this.placed.filter((point) => (along ? point.series === near.series : point.spot.x === near.spot.x));
-    column.sort((a, b) => (along ? a.x - b.x : a.y - b.y));
-    const next = column.indexOf(near) + along + down;
-    if (column[next]) this.pick(column[next]);
-  }
-
-  /** @param {"svg" | "png" | "csv"} kind */
-  async save(kind) {
-    if (!this.table) return;
-    const name = `${this.table.doc.title.replace(/[^\w.-]+/g, "-")}-${this.isSpots ? "frontier" : this.measure}`;
-    const scene = this.scene(960, 560);
-    if (kind === "csv") download(`${name}.csv`, new Blob([this.table.csv(this.visible)], { type: "text/csv" }));
-    else if (kind === "svg") download(`${name}.svg`, new Blob([pictureText(scene)], { type: "image/svg+xml" }));
-    else download(`${name}.png`, await pixels(pictureText(scene)));
   }
 
   // -- drawing ---------------------------------------------------------------------------------------------
