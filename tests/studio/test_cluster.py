@@ -17,7 +17,7 @@ from congenial.net.config import Timing, free_addresses
 from congenial.net.link import FULL
 from congenial.net.locks import Cluster
 from congenial.net.service import serve
-from congenial.studio.cluster import ClusterWatch, Where, Wish, base_name
+from congenial.studio.cluster import ClusterWatch, Where, Wish, base_name, completed
 from congenial.studio.guard import Guard
 from congenial.studio.history import History, bound_of
 from congenial.studio.server import Studio
@@ -280,6 +280,21 @@ def test_a_real_cluster_is_looked_at_and_one_node_after_another_is_asked(
         await asyncio.gather(*member._host.membership.tasks, return_exceptions=True)
 
     asyncio.run(asyncio.wait_for(play(), 180))
+
+
+def test_a_node_of_an_earlier_release_is_shown_as_far_as_it_tells(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with congenial.join("a", {"a": free_addresses(1)[0]}) as member:
+            node = await serve(member, tmp_path / "a.sock")
+            async with member.mutex("wanted"):
+                plain = member.status()
+                watch = ClusterWatch(Where(socket=str(tmp_path / "a.sock")))
+                told = watch._document(Wish(), {"a": completed(plain), "b": None}, 1.0)
+            assert [lock["name"] for lock in told["locks"]] == ["wanted"]
+            assert (told["known"], told["nodes"][0]["state"], told["nodes"][1]["state"]) == (1, "up", "silent")
+            node.close()
+
+    asyncio.run(asyncio.wait_for(play(), 60))
 
 
 def test_a_page_that_costs_too_much_looks_less_often() -> None:

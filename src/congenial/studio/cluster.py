@@ -20,6 +20,7 @@ from congenial.net.asks import Ask
 from congenial.net.client import Client
 from congenial.net.config import load_config
 from congenial.net.endpoints import Endpoint, LocalEndpoint, endpoints_of
+from congenial.net.histogram import BUCKETS
 from congenial.net.local import check_length, sockets_here
 from congenial.net.survey import HOLDERS, WAITING
 from congenial.studio.history import History
@@ -137,7 +138,8 @@ class ClusterWatch:
             "status", 0, name=base_name(wish.lock), top=top, find=wish.find, by=wish.by, shown=self.names, watch=True,
             timeout=PATIENCE,
         )  # fmt: skip
-        return (await self.client.ask(ask)).status or {}
+        told = (await self.client.ask(ask)).status or {}
+        return {name: status and completed(status) for name, status in told.items()}
 
     async def close(self) -> None:
         client, self.client = self.client, None
@@ -204,6 +206,16 @@ class ClusterWatch:
             self.stories.popitem(last=False)
         story.hear({name: status["locks"].get(label) for name, status in there.items()}, now)
         return {"name": label, **story.document(now)}
+
+
+def completed(status: dict[str, Any]) -> dict[str, Any]:
+    """What a node tells, with what one of an earlier release leaves out."""
+    known = status["more"] + len(status["locks"])
+    missing: dict[str, Any] = {
+        "not_ready": "", "timeouts": 0, "losses": 0, "wait_counts": [0] * (len(BUCKETS) + 1), "known": known,
+        "found": known, "inside": 0, "waiting": 0, "oldest": None, "agreements": status.get("view", 0), "cost": 0.0,
+    }  # fmt: skip
+    return {**missing, **status}
 
 
 def base_name(label: str) -> str:
