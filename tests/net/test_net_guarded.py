@@ -3,128 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import random
 import signal
 import subprocess
 import sys
 import time
-from collections import Counter
-from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
 import pytest
-from netlab import NAMES, QUICK, cabled_clusters, clusters, crash
+from firm import PATIENCE, Firm, Ledger, run, settled, until
+from netlab import IN_EPOCHS, QUICK, cabled_clusters, clusters
 
 from congenial.kernel.errors import ConfigError, ContractError
-from congenial.kernel.trace import CRASH, Event
 from congenial.net import link, replica, unclaimed
 from congenial.net.config import ClusterConfig, free_addresses
 from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld
-from congenial.net.guarded import Guard, Guarded, Section
+from congenial.net.guarded import Guarded
 from congenial.net.locks import Cluster
 from congenial.net.names import first_holder, guarded_key
-from congenial.net.replica import Replica
 from congenial.problems.weak_history import faults_in, unfinished
-
-PATIENCE = QUICK.suspect_after
-
-
-def run(story: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(story, 60))
-
-
-async def until(condition: Any, seconds: float = 15.0) -> None:
-    end = asyncio.get_running_loop().time() + seconds
-    while not condition():
-        assert asyncio.get_running_loop().time() < end, "it does not happen"
-        await asyncio.sleep(0.005)
-
-
-class Ledger:
-    """Accounts that are never overdrawn; and all that was asked, in order."""
-
-    def __init__(self) -> None:
-        self.accounts: dict[str, int] = {}
-        self.lines: list[object] = []
-
-    def apply(self, operation: tuple[str, int, object]) -> object:
-        account, amount, _ = operation
-        self.lines.append(operation)
-        balance = self.accounts.get(account, 0) + amount
-        if balance < 0:
-            return "no funds"
-        self.accounts[account] = balance
-        return balance
-
-
-class Firm:
-    """Members with a ledger, what becomes of their operations, and one history of all that happens."""
-
-    def __init__(self, members: list[Cluster], name: str = "ledger") -> None:
-        self.ledgers = {member.name: member.guarded(name, Ledger()) for member in members}
-        self.history: list[Event] = []
-        self.answered: dict[object, object] = {}
-        self.lost: list[object] = []
-        self.tickets = 0
-        for ledger in self.ledgers.values():
-            ledger._guard.history = self.history
-
-    def guard(self, name: str) -> Guard:
-        return self.ledgers[name]._guard
-
-    def lines(self, name: str) -> list[object]:
-        lines: list[object] = self.ledgers[name].replica.lines
-        return lines
-
-    async def issue(self, section: Section, account: str, amount: int) -> object:
-        self.tickets += 1
-        operation = (account, amount, self.tickets)
-        try:
-            result = await section.issue(operation)
-        except LockLost:
-            self.lost.append(operation)
-            raise
-        self.answered[operation] = result
-        return result
-
-    async def work(self, name: str, sections: int, rng: random.Random) -> None:
-        for _ in range(sections):
-            with contextlib.suppress(LockLost):
-                async with self.ledgers[name] as section:
-                    for _ in range(rng.randint(0, 3)):
-                        await self.issue(section, rng.choice(NAMES[:3]), rng.randint(-5, 9))
-
-    async def kill(self, member: Cluster, tasks: list[asyncio.Task[None]]) -> None:
-        for task in tasks:
-            task.cancel()
-        guard = self.guard(member.name)
-        guard.history = None
-        self.history.append(Event(member._host.membership.now(), CRASH, guard.node.me))
-        await crash(member)
-        del self.ledgers[member.name]
-
-    async def judge(self) -> None:
-        """Replicas agree, as soon as all has arrived, and with a serial execution; every operation had one outcome."""
-        await until(lambda: len({ledger._guard.executed for ledger in self.ledgers.values()}) == 1)
-        names = list(self.ledgers)
-        lines = self.lines(names[0])
-        for name in names:
-            assert self.lines(name) == lines
-            assert self.ledgers[name].replica.accounts == self.ledgers[names[0]].replica.accounts
-        serial = Ledger()
-        results = {operation: serial.apply(operation) for operation in lines}  # type: ignore[arg-type]
-        assert all(count == 1 for count in Counter(lines).values())
-        assert all(results[operation] == result for operation, result in self.answered.items())
-        assert not set(self.lost) & {*lines, *self.answered}
-        assert faults_in(self.history, Replica(Ledger())) == []
-
-
-async def settled(tasks: list[asyncio.Task[None]]) -> None:
-    for result in await asyncio.gather(*tasks, return_exceptions=True):
-        assert result is None or isinstance(result, asyncio.CancelledError), result
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
@@ -252,7 +151,7 @@ def test_cables_are_cut_again_and_again(seed: int) -> None:
 def test_a_restarted_member_is_refused_and_excluded(remembers: bool, tmp_path: Path) -> None:
     async def story() -> None:
         state = str(tmp_path / "{name}") if remembers else ""
-        config = ClusterConfig(dict(zip("abc", free_addresses(3), strict=True)), timing=QUICK, state=state)
+        config = ClusterConfig(dict(zip("abc", free_addresses(3), strict=True)), timing=QUICK, state=state, **IN_EPOCHS)
         members = [await Cluster(name, config).start() for name in "abc"]
         firm = Firm(members)
         async with firm.ledgers["c"] as section:
@@ -293,7 +192,7 @@ def late_name(members: list[Cluster], late: str) -> str:
 
 def test_a_member_that_names_it_late_has_missed_nothing() -> None:
     async def story() -> None:
-        async with clusters(3) as members:
+        async with clusters(3, **IN_EPOCHS) as members:
             name = late_name(members, "c")
             firm = Firm(members[:2], name)
             for k in range(40):
@@ -313,7 +212,7 @@ def test_a_member_that_names_it_late_has_missed_nothing() -> None:
 
 def test_the_first_operation_may_wait_for_a_member_that_names_it_late() -> None:
     async def story() -> None:
-        async with clusters(3) as members:
+        async with clusters(3, **IN_EPOCHS) as members:
             first = members[first_holder(guarded_key("ledger"), 3)]
             others = [member for member in members if member is not first]
             ledger = others[0].guarded("ledger", Ledger(), timeout=0.2)
@@ -332,7 +231,7 @@ def test_a_member_that_names_it_much_too_late_is_excluded(monkeypatch: pytest.Mo
     monkeypatch.setattr(unclaimed, "FULL", 50)
 
     async def story() -> None:
-        async with clusters(3) as members:
+        async with clusters(3, **IN_EPOCHS) as members:
             name = late_name(members, "c")
             firm = Firm(members[:2], name)
             for _ in range(40):
@@ -353,7 +252,7 @@ def test_a_member_that_is_away_too_long_is_given_up(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(link, "FULL", 60)
 
     async def story() -> None:
-        async with cabled_clusters(3) as (members, cables):
+        async with cabled_clusters(3, **IN_EPOCHS) as (members, cables):
             firm = Firm(members)
             for ledger in firm.ledgers.values():
                 async with ledger as section:
@@ -392,7 +291,7 @@ def test_what_is_remembered_for_the_dead_has_bounds(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(link, "FULL", 300)
 
     async def story() -> None:
-        async with clusters(3) as members:
+        async with clusters(3, **IN_EPOCHS) as members:
             firm = Firm(members)
             async with firm.ledgers["c"] as section:
                 await firm.issue(section, "ann", 1)
@@ -420,7 +319,7 @@ def test_fences_grow_beyond_the_entries_of_an_epoch(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(replica, "MOST_ENTRIES", 4)
 
     async def story(n: int) -> None:
-        async with clusters(n) as members:
+        async with clusters(n, **IN_EPOCHS) as members:
             firm = Firm(members)
             last = 0
             for k in range(20):

@@ -68,7 +68,7 @@ class Section(Held):
         An operation is made of numbers, strings, None, and tuples of such. A task that is cancelled while it waits does
         not learn the outcome.
         """
-        return await cast(Guard, self._door).issue(self, operation)
+        return await cast(Issuing, self._door).issue(self, operation)
 
     def __exit__(self, *exception: object) -> None:
         if self.held:  # if it is lost, the last `issue` has said so
@@ -90,7 +90,7 @@ class Guarded:
     5
     """
 
-    def __init__(self, guard: Guard, timeout: float | None) -> None:
+    def __init__(self, guard: Issuing, timeout: float | None) -> None:
         self.name = guard.name
         self._guard = guard
         self._timeout = timeout
@@ -99,7 +99,13 @@ class Guarded:
     @property
     def replica(self) -> Any:
         """The object as it is here, to be read only. It may be behind."""
-        return cast(Replica, self._guard.node.replica).machine
+        return self._guard.machine()
+
+    @property
+    def behind(self) -> int | None:
+        """How many operations others may have executed that the replica here has not, as far as is known here. None
+        while this member does not know: it is not in the cluster at the moment, or has just come."""
+        return self._guard.behind()
 
     async def acquire(self) -> Section:
         """Enter, or raise `LockTimeout` when the timeout is over."""
@@ -120,24 +126,27 @@ class Guarded:
             section.release()
 
 
-class Guard(Door):
-    node: Replicated
+class Issuing(Door):
+    """What guarded objects have in common, whatever the node behind them."""
 
-    def __init__(
-        self, membership: Membership, vocabulary: Vocabulary, tally: Tally, key: str, name: str, machine: Machine
-    ) -> None:
-        numbering = Numbering.of(key, membership.n)
-        try:
-            node = Replicated(numbering.process(membership.me), membership.n, Replica(machine))
-        except ContractError as error:
-            raise ConfigError(f"the object to be guarded as {name!r} cannot be copied: {error}") from None
-        super().__init__(membership, vocabulary, tally, key, name, node, WEAK, numbering)
-        self.lease = membership.lease
+    def begin_issuing(self, machine: Machine | None) -> None:
         self.kind = type(machine)
         self.outcome: asyncio.Future[Any] | None = None  # of the operation under way, if a task waits for it
         self.leaving = False  # as soon as the operation under way is settled
         self.executed = 0
         self.history: list[Event] | None = None  # all that happens here, for tests that judge it
+
+    def machine(self) -> Any:
+        """The user's object."""
+        raise NotImplementedError
+
+    def behind(self) -> int | None:
+        """As `Guarded.behind`."""
+        return None
+
+    def issued(self) -> int:
+        """How many operations."""
+        raise NotImplementedError
 
     # -- what tasks do ---------------------------------------------------------------------------------
 
@@ -160,7 +169,7 @@ class Guard(Door):
         section.check()
         outcome = self.outcome = self.membership.loop.create_future()
         outcome.add_done_callback(asyncio.Future.exception)  # perhaps no task asks for it
-        self._note(ISSUE, id=self.node.issued + 1, operation=plain)
+        self._note(ISSUE, id=self.issued() + 1, operation=plain)
         with self.membership.turn:
             self._happen(self.seat, Issued(plain))
             self.pump()
@@ -190,10 +199,6 @@ class Guard(Door):
     # -- what the node does ----------------------------------------------------------------------------
 
     def pump(self) -> None:
-        for link in self.membership.links:
-            if link.full and link.away and link.peer not in self.barred and self.error is None:
-                link.send(self.key, self.vocabulary.encode(Barred()))
-                self._give_up(link.peer)
         if self.leaving:
             if self.seat.process.pending:
                 return
@@ -211,6 +216,73 @@ class Guard(Door):
         else:
             self._note(EXIT)
             super()._leave()
+
+    def on_effect(self, seat: Seat, effect: Effect) -> None:
+        if isinstance(effect, Execute):
+            self.executed += 1
+            self._note(EXECUTE, peer=effect.issuer, id=effect.number, operation=effect.operation, result=effect.result)
+        elif isinstance(effect, Answer):
+            self._note(ANSWER, id=effect.number, result=effect.result)
+            self._settle(effect.result)
+        else:
+            if isinstance(effect, Eject):
+                self._note(EJECT)
+            super().on_effect(seat, effect)
+
+    def _enter(self, session: int) -> None:
+        super()._enter(session)
+        self._note(ENTER, group=0, fence=self.fence)
+
+    def _lose_all(self, why: str) -> None:
+        self.leaving = False
+        self._settle(None, LockLost(f"{self.name!r} was lost before the operation was executed, {why}"))
+        super()._lose_all(why)
+
+    # -- status ----------------------------------------------------------------------------------------
+
+    def _note(self, kind: str, **fields: Any) -> None:
+        if self.history is not None:
+            self.history.append(Event(self.membership.now(), kind, self.seat.node.me, **fields))
+
+    @property
+    def label(self) -> str:
+        return f"{self.name} (guarded)"
+
+    def nudge_due(self, now: float) -> bool:
+        return False  # nobody shares it
+
+
+class Guard(Issuing):
+    """An object whose replicas are those of the members with which the cluster was founded."""
+
+    node: Replicated
+
+    def __init__(
+        self, membership: Membership, vocabulary: Vocabulary, tally: Tally, key: str, name: str, machine: Machine
+    ) -> None:
+        numbering = Numbering.of(key, membership.n)
+        try:
+            node = Replicated(numbering.process(membership.me), membership.n, Replica(machine))
+        except ContractError as error:
+            raise ConfigError(f"the object to be guarded as {name!r} cannot be copied: {error}") from None
+        super().__init__(membership, vocabulary, tally, key, name, node, WEAK, numbering)
+        self.lease = membership.lease
+        self.begin_issuing(machine)
+
+    def machine(self) -> Any:
+        return cast(Replica, self.node.replica).machine
+
+    def issued(self) -> int:
+        return self.node.issued
+
+    # -- what the node does ----------------------------------------------------------------------------
+
+    def pump(self) -> None:
+        for link in self.membership.links:
+            if link.full and link.away and link.peer not in self.barred and self.error is None:
+                link.send(self.key, self.vocabulary.encode(Barred()))
+                self._give_up(link.peer)
+        super().pump()
 
     def receive(self, peer: int, message: Message) -> None:
         if isinstance(message, Gone):
@@ -242,27 +314,6 @@ class Guard(Door):
             else:
                 super().suspect(peer, away)
 
-    def on_effect(self, seat: Seat, effect: Effect) -> None:
-        if isinstance(effect, Execute):
-            self.executed += 1
-            self._note(EXECUTE, peer=effect.issuer, id=effect.number, operation=effect.operation, result=effect.result)
-        elif isinstance(effect, Answer):
-            self._note(ANSWER, id=effect.number, result=effect.result)
-            self._settle(effect.result)
-        else:
-            if isinstance(effect, Eject):
-                self._note(EJECT)
-            super().on_effect(seat, effect)
-
-    def _enter(self, session: int) -> None:
-        self._note(ENTER, group=0, fence=session)
-        super()._enter(session)
-
-    def _lose_all(self, why: str) -> None:
-        self.leaving = False
-        self._settle(None, LockLost(f"{self.name!r} was lost before the operation was executed, {why}"))
-        super()._lose_all(why)
-
     # -- the end ---------------------------------------------------------------------------------------
 
     def _has_restarted(self, peer: int) -> bool:
@@ -289,17 +340,6 @@ class Guard(Door):
                 send_gone(self.membership, self.vocabulary, self.key)
 
     # -- status ----------------------------------------------------------------------------------------
-
-    def _note(self, kind: str, **fields: Any) -> None:
-        if self.history is not None:
-            self.history.append(Event(self.membership.now(), kind, self.node.me, **fields))
-
-    @property
-    def label(self) -> str:
-        return f"{self.name} (guarded)"
-
-    def nudge_due(self, now: float) -> bool:
-        return False  # nobody shares it
 
     def status(self) -> dict[str, object]:
         trouble = "" if self.error is None else str(self.error)

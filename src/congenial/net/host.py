@@ -27,6 +27,7 @@ from congenial.net.spans import Spans
 from congenial.net.storage import DirectoryStorage, Storage
 from congenial.net.table import LockTable
 from congenial.net.turn import Turn
+from congenial.net.view_guard import OBJECTS
 from congenial.net.viewed import ViewedLocks
 from congenial.parts.notes import Notes
 
@@ -43,7 +44,7 @@ class Host:
         self.vocabulary = Vocabulary(
             self.system.algorithm,
             *self.system.inner,
-            beside=(semaphores.algorithm, *semaphores.inner, Replicated, Notes),
+            beside=(semaphores.algorithm, *semaphores.inner, Replicated, Notes, OBJECTS, OBJECTS.algorithm),
         )
         for system in (self.system, semaphores):
             system.node(0)  # if it is not as nodes must be, say so now

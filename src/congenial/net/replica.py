@@ -14,15 +14,18 @@ for good, and while a process is down the others remember ever more for it. Here
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, cast
 
 from congenial.algorithms.weak.weak_node import Progress
 from congenial.algorithms.weak.wme1 import EpochMessage
 from congenial.algorithms.weak.wme2 import WME2
+from congenial.kernel.errors import ContractError
 from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import INSIDE, Node
 from congenial.kernel.out import Out
 from congenial.kernel.shell import ProcessEvent
+from congenial.kernel.state import attributes, freeze, thaw
+from congenial.net.saved import SavedForm
 from congenial.problems.epochs import EPOCH_BITS
 from congenial.problems.weak import Resource
 
@@ -31,7 +34,8 @@ MOST_ENTRIES = 1 << EPOCH_BITS - 1  # in an epoch
 
 
 class Machine(Protocol):
-    """A deterministic state machine, of the user's."""
+    """A deterministic state machine, of the user's. It may have two methods more: `snapshot()` returns its state as
+    bytes, and `restore(state)` takes over that of another one. Without them its attributes must be plain data."""
 
     def apply(self, operation: Any) -> Any:
         """Execute an operation."""
@@ -48,11 +52,41 @@ class Replica(Resource):
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
 
+    def snapshot(self) -> bytes:
+        if not has_snapshots(self.machine):
+            return SavedForm().encode(freeze(self.machine))
+        state = cast(Any, self.machine).snapshot()
+        if not isinstance(state, (bytes, bytearray, memoryview)):
+            raise ContractError(f"{type(self.machine).__name__}.snapshot() must return bytes, not {state!r}")
+        return bytes(state)
+
+    def restore(self, state: bytes) -> None:
+        machine: Any = self.machine
+        if has_snapshots(machine):
+            machine.restore(state)
+            return
+        other = thaw(SavedForm().decode(state))
+        if type(other) is not type(machine):
+            raise ContractError(f"the others guard a {type(other).__name__}, not a {type(machine).__name__}")
+        for name in set(attributes(machine)) - set(attributes(other)):
+            delattr(machine, name)
+        for name in attributes(other):
+            object.__setattr__(machine, name, getattr(other, name))
+
     def apply(self, operation: object) -> object:
         try:
             return self.machine.apply(operation)
         except Exception as error:
             return Raised(f"{type(error).__name__}: {error}")
+
+
+def has_snapshots(machine: object) -> bool:
+    return callable(getattr(machine, "snapshot", None)) and callable(getattr(machine, "restore", None))
+
+
+def copied(machine: Machine) -> Machine:
+    """A machine of its own for a replica. `ContractError` if it has no snapshots and is not plain data, either."""
+    return machine if has_snapshots(machine) else cast(Machine, thaw(freeze(machine)))
 
 
 @dataclass(frozen=True)

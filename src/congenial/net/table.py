@@ -16,7 +16,7 @@ from congenial.net.codec import Vocabulary
 from congenial.net.door import Door
 from congenial.net.entrance import Entrance, Tally
 from congenial.net.errors import ProtocolError
-from congenial.net.guarded import Guard
+from congenial.net.guarded import Guard, Issuing
 from congenial.net.hall import Hall, disagreement
 from congenial.net.lease import Lease
 from congenial.net.link import Link
@@ -133,7 +133,7 @@ class LockTable:
         self._bring_up(hall)
         return hall
 
-    def guard(self, key: str, name: str, machine: Machine) -> Guard:
+    def guard(self, key: str, name: str, machine: Machine) -> Issuing:
         """The guarded object with this key."""
         guard = self.doors.get(key)
         if guard is None:

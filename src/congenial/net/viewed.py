@@ -12,24 +12,24 @@ import asyncio
 import contextlib
 from typing import Any, Final
 
-from congenial.kernel.problem import NO_GROUP, Problem
 from congenial.net.agreement import VIEWS_KEY, Agreement
-from congenial.net.call import Call
 from congenial.net.codec import Vocabulary
 from congenial.net.door import Door
-from congenial.net.entrance import Entrance, Tally, Want
+from congenial.net.entrance import Entrance
 from congenial.net.errors import ClusterDegraded, ProtocolError
 from congenial.net.hall import Hall, disagreement
-from congenial.net.held import Held
 from congenial.net.lease import Lease
 from congenial.net.link import Link
 from congenial.net.membership import Membership
 from congenial.net.names import MOST_PROCESSES, first_holder, is_guarded, is_semaphore, shown
-from congenial.net.numbering import Numbering
+from congenial.net.replica import Machine
 from congenial.net.table import LockTable, check_key
 from congenial.net.tries import Triable, Tries
+from congenial.net.view_door import Holding, ViewDoor
+from congenial.net.view_guard import OBJECTS, ViewGuard
 from congenial.net.view_hall import ViewHall
 from congenial.net.wire import Data, Echo, Parting, SeatData, Seats
+from congenial.parts.bearing import Attendance
 from congenial.parts.homed import Floor
 from congenial.parts.views import View
 from congenial.systems.system import System
@@ -40,10 +40,8 @@ from congenial.transform.views import InViews, Told
 HELD_AT_A_TIME: Final = 1000  # locks in one message
 IDLE_TIME: Final = 10.0  # seconds after which a lock that is not used is forgotten, at the latest after twice that
 LEAVING: Final = 2.0  # seconds for the others to agree that this process is a member no more
+PAUSE: Final = 0.01  # seconds, before looking again whether objects are up to date
 SWEPT_AT_A_TIME: Final = 200  # locks that are looked at in one tick
-
-
-Holding = tuple[str, int, int, int]  # as in `Told`; of a semaphore, how many it lets in stands for the group
 
 
 class Late:
@@ -57,88 +55,6 @@ class Late:
         self.k = k
         self.src = src
         self.dst = dst
-
-
-class ViewDoor(Door, Triable):
-    """A lock of such a cluster."""
-
-    def __init__(
-        self,
-        membership: Membership,
-        vocabulary: Vocabulary,
-        tally: Tally,
-        key: str,
-        name: str,
-        lock: LockInViews,
-        problem: Problem,
-        agreement: Agreement,
-        tries: Tries,
-    ) -> None:
-        super().__init__(membership, vocabulary, tally, key, name, lock, problem, Numbering(MOST_PROCESSES, 0))
-        self.lock = lock
-        self.agreement = agreement
-        self.tries = tries
-        self.lease = agreement.lease
-        self.swept_at = 0  # how often it had been used when it was last looked at
-
-    def move(self, view: View, home: int, since: int) -> list[Holding]:
-        """There is a new view; what this member holds in it."""
-        self._happen(self.seat, Call(lambda lock, out: lock.move(view.number, view.processes, home, since, out)))
-        group, fence = self.lock.holding()
-        self.pump()
-        return [] if group == NO_GROUP else [(self.key, 0, group, fence)]
-
-    def take_over(self, peer: int, number: int, group: int, fence: int) -> None:
-        """At the home: a member is inside."""
-        self._happen(self.seat, Call(lambda lock, out: lock.take_over(peer, group, fence)))
-
-    def is_home(self) -> bool:
-        return self.lock.is_home()
-
-    def serve(self) -> None:
-        """At the home: all members have told."""
-        self._happen(self.seat, Call(lambda lock, out: lock.serve(out)))
-        self.pump()
-
-    def relax(self) -> None:
-        """Give back what is kept for the next task."""
-        self._happen(self.seat, Call(lambda lock, out: lock.relax(out)))
-
-    def is_at_rest(self) -> bool:
-        return self.lock.is_at_rest()
-
-    def floor(self) -> Floor:
-        return self.lock.floor()
-
-    def release(self, held: Held) -> None:
-        super().release(held)
-        if self.lock.fences_low():
-            self.agreement.renew()
-
-    def _joins(self, want: Want) -> bool:
-        return want.shared and want.group == self.group and not self.lock.is_closed()
-
-    # -- tries -----------------------------------------------------------------------------------------
-
-    def may_try(self, want: Want) -> bool:
-        """Unless a task is inside, or waits here, that does not share the lock with this one."""
-        alike = want.shared and all([waiter.want.group == want.group for waiter in self.queue])
-        return (alike or not self.queue) and (not self.inside or self._joins(want))
-
-    def home(self) -> int:
-        return self.lock.process(0)
-
-    def holders(self, asker: int) -> set[int]:
-        return set(self.lock.holders()) - {asker}
-
-    def most(self) -> int:
-        return 1
-
-    def occupied(self) -> int:
-        return 1 if self.inside or self.queue.first() is not None else 0
-
-    def suspect(self, peer: int, away: bool) -> None:
-        """That is for the agreement."""
 
 
 class ViewedLocks(LockTable):
@@ -166,6 +82,7 @@ class ViewedLocks(LockTable):
         self.floor: Floor = NO_FLOOR  # above which the locks of this home that were forgotten go on
         self.to_sweep: list[ViewDoor | ViewHall] = []
         self.swept_at = membership.now()
+        self.attendance = Attendance()  # of this process, for objects of which it has not heard yet
 
     @property
     def lease(self) -> Lease:
@@ -191,7 +108,10 @@ class ViewedLocks(LockTable):
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(deadline):
                 await self.served.wait()
-        return self.served.is_set()
+                while not all([guard.is_up_to_date() for guard in self._guards()]):
+                    await asyncio.sleep(PAUSE)
+                return self.served.is_set()
+        return False
 
     async def leave(self) -> None:
         agreement = self.agreement
@@ -206,6 +126,9 @@ class ViewedLocks(LockTable):
 
     def _followers(self) -> list[ViewDoor | ViewHall]:
         return [entrance for entrance in self.entrances() if isinstance(entrance, (ViewDoor, ViewHall))]
+
+    def _guards(self) -> list[ViewGuard]:
+        return [door for door in self.doors.values() if isinstance(door, ViewGuard)]
 
     # -- tries -----------------------------------------------------------------------------------------
 
@@ -222,12 +145,40 @@ class ViewedLocks(LockTable):
     # -- made on first use -----------------------------------------------------------------------------
 
     def _make_door(self, key: str, name: str) -> Door:
+        if is_guarded(key):
+            return self._make_guard(key)
         membership, vocabulary, problem = self.membership, self.vocabulary, self.system.problem
         lock = self.lock_class(membership.me, MOST_PROCESSES, self.settings)
         door = ViewDoor(membership, vocabulary, self.tally, key, name, lock, problem, self.agreement, self.tries)
         self.doors[key] = door
         self._bring_up(door)
         return door
+
+    def guard(self, key: str, name: str, machine: Machine) -> ViewGuard:
+        guard = self.doors.get(key)
+        if guard is None:
+            guard = self._make_guard(key)
+        assert isinstance(guard, ViewGuard)
+        if guard.error is not None:
+            raise guard.error
+        guard.use(name, machine)
+        return guard
+
+    def _make_guard(self, key: str) -> ViewGuard:
+        membership = self.membership
+        lock = OBJECTS(membership.me, MOST_PROCESSES, ())
+        guard = ViewGuard(
+            membership, self.vocabulary, self.tally, key, shown(key[1:]), lock, self.agreement, self.tries
+        )
+        self.doors[key] = guard
+        if membership.opened.is_set():
+            lock.attendance.copy(self.attendance)
+            self._bring_up(guard)
+            guard.begin()
+        return guard
+
+    def _door_of(self, key: str) -> Door:
+        return self.doors.get(key) or self._make_door(key, shown(key))
 
     def _make_hall(self, key: str, name: str, k: int) -> Hall:
         membership, vocabulary = self.membership, self.vocabulary
@@ -311,9 +262,10 @@ class ViewedLocks(LockTable):
         self.rest = 0.0
         self.served.clear()
         self.floor = NO_FLOOR
+        self.attendance.attend(since, view.number)
         held: dict[int, list[Holding]] = {process: [] for process in view.processes}
         for entrance in self._followers():
-            if entrance.idle:
+            if entrance.idle and not isinstance(entrance, ViewGuard):
                 self._drop(entrance)
             else:
                 home = self._home(entrance.key, view)
@@ -340,7 +292,7 @@ class ViewedLocks(LockTable):
     def _on_told(self, peer: int, told: Told) -> None:
         for key, number, group, fence in told.held:
             check_key(key)
-            found = self._hall_of(peer, key, group) if is_semaphore(key) else self.door(key, shown(key))
+            found = self._hall_of(peer, key, group) if is_semaphore(key) else self._door_of(key)
             assert isinstance(found, (ViewDoor, ViewHall))
             found.take_over(peer, number, group, fence)
         self.rest = max(self.rest, min(told.rest, self.agreement.grants.longest))
@@ -370,9 +322,6 @@ class ViewedLocks(LockTable):
     # -- what peers send -------------------------------------------------------------------------------
 
     def on_data(self, link: Link, data: Data[Any]) -> None:
-        if is_guarded(data.lock):
-            super().on_data(link, data)
-            return
         self.membership.require_open()
         message = self.vocabulary.message(data.body)
         if data.lock != VIEWS_KEY:
@@ -406,8 +355,7 @@ class ViewedLocks(LockTable):
                 elif link is not None:
                     link.post(Seats(late.key, hall.k))
             else:
-                door = self.door(late.key, shown(late.key))
-                door.receive(peer, message)
+                self._door_of(late.key).receive(peer, message)
 
     # -- leases ----------------------------------------------------------------------------------------
 
@@ -432,9 +380,11 @@ class ViewedLocks(LockTable):
         self._fail_hopeless(now)
         if self.agreement.lease.look():
             self.on_lapse(self.agreement.lease)
+        for guard in self._guards():
+            guard.look(now)
         if not self.to_sweep and now - self.swept_at > IDLE_TIME:
             self.swept_at = now
-            self.to_sweep = self._followers()
+            self.to_sweep = [entrance for entrance in self._followers() if not isinstance(entrance, ViewGuard)]
         for entrance in self.to_sweep[-SWEPT_AT_A_TIME:]:
             self._sweep(entrance)
         del self.to_sweep[-SWEPT_AT_A_TIME:]

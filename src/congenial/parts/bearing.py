@@ -16,15 +16,49 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from congenial.kernel.message import Message
+from congenial.kernel.part import Part
 from congenial.parts.replica import Entries
 
 NOBODY: Final = -1
 NEVER: Final = -1  # in no view
+MOST_STRETCHES: Final = 64
 
 Stretch = tuple[int, int]
 Stretches = tuple[Stretch, ...]
 """Views in a row, first and last."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Attendance(Part):
+    """The views in which a process was a member and not prepared, as far as it remembers."""
+
+    def __init__(self) -> None:
+        self.noted = NEVER  # the last view of which is known whether it was a member
+        self.idle: list[Stretch] = []
+
+    def copy(self, other: Attendance) -> None:
+        self.noted = other.noted
+        self.idle = list(other.idle)
+
+    def attend(self, since: int, view: int) -> None:
+        """There is a new view, of which the process has been a member since another one (-1: it is none)."""
+        if since >= 0 and view > self.noted:
+            first = max(since, self.noted + 1)
+            if self.idle and self.idle[-1][1] + 1 == first:
+                first = self.idle.pop()[0]
+            self.idle.append((first, view))
+            del self.idle[:-MOST_STRETCHES]
+        self.noted = max(self.noted, view)
+
+    def prepare(self, view: int) -> None:
+        """The process is prepared in the view that it has attended last."""
+        if self.idle and self.idle[-1][1] == view:
+            first, _ = self.idle.pop()
+            if first < view:
+                self.idle.append((first, view - 1))
 
 
 @dataclass(frozen=True)

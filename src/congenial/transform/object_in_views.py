@@ -26,12 +26,11 @@ from congenial.kernel.errors import ContractError
 from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import IDLE, INSIDE
 from congenial.kernel.out import Out
-from congenial.parts.bearing import NEVER, NOBODY, Have, Stretch, bearer_in
+from congenial.parts.bearing import NEVER, NOBODY, Attendance, Have, bearer_in
 from congenial.parts.replica import Entries, Entry, Last, Replica
 from congenial.problems.weak import Resource
 from congenial.transform.lock_in_views import InView, LockInViews
 
-MOST_STRETCHES: Final = 64
 ENTRIES_AT_A_TIME: Final = 16  # in one message
 FIRST: Final = -1  # instead of the number of a piece
 
@@ -139,8 +138,7 @@ class ObjectInViews(LockInViews):
         self.voters: tuple[int, ...] = ()
         self.asks_all = False  # does the home ask members to tell what they have, as they may not know the object?
         self.prepared = NEVER  # the last view in which I was
-        self.noted = NEVER  # the last view of which I know whether I was a member
-        self.idle: list[Stretch] = []  # views in which I was a member and not prepared
+        self.attendance = Attendance()  # views in which I was a member and not prepared
         # my operation
         self.issued = 0
         self.pending: tuple[int, Any] | None = None  # its number, and the operation
@@ -150,7 +148,8 @@ class ObjectInViews(LockInViews):
         # this view
         self.begun = False  # may operations be issued?
         self.source = NOBODY  # the member whose state is the right one,
-        self.base = 0  # and how many operations that has
+        self.base = 0  # how many operations that has,
+        self.age = 0  # and of which history they are
         self.wanting: list[tuple[int, Want]] = []  # asked before I was prepared
         self.outgoing: dict[int, list[bytes]] = {}  # the pieces of what others are sent
         self.incoming: Snapshot | None = None  # what I am sent,
@@ -165,14 +164,14 @@ class ObjectInViews(LockInViews):
 
     def found(self) -> None:
         """The cluster begins, with equal replicas."""
-        self.prepared = self.noted = self.view
+        self.prepared = self.attendance.noted = self.view
         self.replica.begin(self.view)
         self.begun = True
 
     def restart(self, out: Out) -> None:
         """This process was restarted: its replica is gone."""
-        self.prepared = self.noted = NEVER
-        self.idle = []
+        self.prepared = NEVER
+        self.attendance = Attendance()
         self.replica.begin(self.replica.age)
         self.replica.whole = False
         out.restore(0)
@@ -193,19 +192,9 @@ class ObjectInViews(LockInViews):
         self.chosen = None
         self.ready = set()
         self.whole = set()
-        self.attend(since, view)
+        self.attendance.attend(since, view)
         super().move(view, members, home, since, out)
         self.enroll(out)
-
-    def attend(self, since: int, view: int) -> None:
-        """I have been a member since a view (-1: I am none)."""
-        if since >= 0:
-            stretch = (max(since, self.noted + 1), view)
-            if self.idle and self.idle[-1][1] + 1 == stretch[0]:
-                stretch = (self.idle.pop()[0], view)
-            self.idle.append(stretch)
-            del self.idle[:-MOST_STRETCHES]
-        self.noted = view
 
     def enroll(self, out: Out) -> None:
         """Tell the home of this view what I have; or, if I am the home, ask all to do so."""
@@ -232,7 +221,7 @@ class ObjectInViews(LockInViews):
             replica.age,
             replica.applied + len(tail),
             tail,
-            tuple(self.idle),
+            tuple(self.attendance.idle),
             replica.machine is not None,
         )
 
@@ -270,13 +259,14 @@ class ObjectInViews(LockInViews):
 
     def _on_chosen(self, msg: Chosen, out: Out) -> None:
         replica = self.replica
+        if self.prepared == self.view:
+            return
         was = self.prepared
         self.prepared = self.view
-        first, last = self.idle.pop()
-        if first < last:
-            self.idle.append((first, last - 1))
+        self.attendance.prepare(self.view)
         self.source = msg.source
         self.base = msg.position
+        self.age = msg.age
         if msg.first:
             replica.begin(msg.age)
             out.restore(0)
@@ -310,7 +300,7 @@ class ObjectInViews(LockInViews):
 
     def _on_go(self, out: Out) -> None:
         self.begun = True
-        self.idle = []
+        self.attendance.idle = []
         self.replica.confirm(self.base)
         self._go_on(out)
 
@@ -325,6 +315,16 @@ class ObjectInViews(LockInViews):
         elif self.pending is not None and self.sent[0] != self.view:
             self._send_pending(out)
         self._ask(out)
+
+    def is_up_to_date(self) -> bool:
+        return self.begun and self.replica.whole
+
+    def behind(self) -> int:
+        """How many operations this replica lacks that others may have executed; -1 if it does not know."""
+        if self.inner is None or self.prepared != self.view:
+            return -1
+        top = max([self.base, self.replica.applied if self.replica.whole else 0, *sorted(self.replica.queue)])
+        return top - (self.replica.applied if self.replica.whole or self.replica.age == self.age else 0)
 
     # -- the application -------------------------------------------------------------------------------
 

@@ -1,0 +1,221 @@
+"""Guarded objects in views: members that were restarted, have forgotten, come late or were away get a replica again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from firm import Firm, Ledger, run, until
+from netlab import QUICK, cabled_clusters, clusters
+
+from congenial.kernel.errors import ConfigError
+from congenial.net.config import ClusterConfig, free_addresses
+from congenial.net.errors import LockLost
+from congenial.net.locks import Cluster
+from congenial.parts.replica import Replica
+from congenial.transform.object_in_views import Lacking, Piece
+
+
+def sent(member: Cluster, kind: type) -> int:
+    """How many messages of a kind a member has sent."""
+    return member._host.vocabulary.forms[kind].sent
+
+
+async def pay(firm: Firm, name: str, amount: int) -> object:
+    async with firm.ledgers[name] as section:
+        return await firm.issue(section, "ann", amount)
+
+
+async def come_back(firm: Firm, config: ClusterConfig, name: str) -> Cluster:
+    """Start a member again, and wait until its replica is up to date."""
+    member = await Cluster(name, config).start()
+    firm.ledgers[name] = member.guarded("ledger", Ledger(), timeout=20)
+    await member.ready(20)
+    return member
+
+
+@pytest.mark.parametrize("remembers", [True, False])
+def test_a_rolling_restart_loses_nothing(remembers: bool, tmp_path: Path) -> None:
+    async def story() -> None:
+        state = str(tmp_path / "{name}") if remembers else ""
+        config = ClusterConfig(dict(zip("abc", free_addresses(3), strict=True)), timing=QUICK, state=state)
+        members = {name: await Cluster(name, config).start() for name in "abc"}
+        firm = Firm(list(members.values()))
+        try:
+            for name in "abc":
+                await pay(firm, name, 1)
+            expected = 3
+            for name in "cab":
+                await firm.kill(members[name], [])
+                members[name] = await come_back(firm, config, name)
+                assert firm.ledgers[name].replica.accounts == {"ann": expected}, "as soon as it is ready"
+                for other in "abc":
+                    expected += 1
+                    assert await pay(firm, other, 1) == expected
+            await until(lambda: all(firm.lines(name) == firm.lines("a") for name in "abc"))
+            assert len(firm.lines("a")) == 12
+        finally:
+            for member in members.values():
+                await member.close()
+
+    run(story())
+
+
+def test_a_holder_that_is_killed_is_followed_by_others_and_comes_back() -> None:
+    async def story() -> None:
+        config = ClusterConfig(dict(zip("abc", free_addresses(3), strict=True)), timing=QUICK)
+        members = {name: await Cluster(name, config).start() for name in "abc"}
+        firm = Firm(list(members.values()))
+        try:
+            section = await firm.ledgers["c"].acquire()
+            await firm.issue(section, "ann", 5)
+            await firm.kill(members["c"], [])
+            assert await pay(firm, "a", 1) == 6
+            members["c"] = await come_back(firm, config, "c")
+            assert await pay(firm, "c", 1) == 7
+            await until(lambda: firm.lines("b") == firm.lines("c"))
+        finally:
+            for member in members.values():
+                await member.close()
+
+    run(story())
+
+
+def test_logs_are_cut_and_what_is_missing_is_sent_or_a_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Replica, "longest_log", 20)
+
+    async def story() -> None:
+        async with cabled_clusters(3) as (members, cables):
+            firm = Firm(members)
+            await pay(firm, "c", 1)
+            for many, few in ((5, Lacking), (200, Piece)):
+                cables[2].down = True
+                cables[2].cut()
+                async with firm.ledgers["a"] as section:
+                    for _ in range(many):
+                        await firm.issue(section, "ann", 1)
+                assert firm.ledgers["c"].replica.accounts["ann"] < firm.ledgers["a"].replica.accounts["ann"]
+                before = sum([sent(member, few) for member in members])
+                cables[2].down = False
+                await until(lambda: firm.lines("c") == firm.lines("a"), 30)
+                assert sum([sent(member, few) for member in members]) > before
+                await until(lambda: firm.ledgers["c"].behind == 0)
+            assert all([len(firm.guard(name).lock.replica.log) <= 40 for name in "abc"])
+            await firm.judge()
+
+    run(story())
+
+
+def test_a_member_that_is_cut_off_does_not_know_how_far_behind_it_is() -> None:
+    async def story() -> None:
+        async with cabled_clusters(3) as (members, cables):
+            firm = Firm(members)
+            section = await firm.ledgers["c"].acquire()
+            await firm.issue(section, "ann", 1)
+            cables[2].down = True
+            cables[2].cut()
+            under_way = asyncio.create_task(firm.issue(section, "ann", 7))
+            await pay(firm, "a", 1)
+            cables[2].down = False
+            with pytest.raises(LockLost):
+                await under_way
+            await until(lambda: firm.ledgers["c"].behind == 0)
+            told = members[2].status()["locks"]["ledger (guarded)"]
+            assert (told["operations"], told["behind"], told["replica"]) == (2, 0, "up to date")
+            await firm.judge()
+
+    run(story())
+
+
+class Archive:
+    """Something large, with a snapshot of its own."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def apply(self, operation: str) -> int:
+        self.lines += [operation * 4000] * 50
+        return len(self.lines)
+
+    def snapshot(self) -> bytes:
+        return json.dumps(self.lines).encode()
+
+    def restore(self, state: bytes) -> None:
+        self.lines = json.loads(state)
+
+
+def test_a_large_state_is_sent_in_pieces_while_others_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Replica, "longest_log", 2)
+
+    async def story() -> None:
+        async with clusters(3) as members:
+            archives = [member.guarded("archive", Archive()) for member in members[:2]]
+            async with archives[0] as section:
+                for letter in "abcdefghij":
+                    await section.issue(letter)
+            late = members[2].guarded("archive", Archive())  # the program has just begun to use it
+            async with archives[1] as section:
+                assert await section.issue("k") == 550
+            await until(lambda: late.behind == 0 and late.replica.lines == archives[0].replica.lines, 30)
+            assert sum([sent(member, Piece) for member in members]) >= 2_000_000 // Replica.piece_size
+            async with late as section:
+                assert await section.issue("l") == 600
+
+    run(story())
+
+
+def test_an_object_need_not_be_used_by_all() -> None:
+    async def story() -> None:
+        async with clusters(3) as members:
+            ledger = members[1].guarded("ledger", Ledger())
+            async with ledger as section:
+                assert await section.issue(("ann", 1, 1)) == 1
+            told = members[0].status()["locks"]
+            assert all([state["replica"] == "not used here" for name, state in told.items() if "guarded" in name])
+            late = members[0].guarded("ledger", Ledger())
+            async with late as section:
+                assert await section.issue(("ann", 1, 2)) == 2
+
+    run(story())
+
+
+def test_when_all_were_restarted_an_object_begins_anew() -> None:
+    async def story() -> None:
+        config = ClusterConfig(dict(zip("abc", free_addresses(3), strict=True)), timing=QUICK)
+        members = [await Cluster(name, config).start() for name in "abc"]
+        firm = Firm(members)
+        await pay(firm, "a", 5)
+        for member in members:
+            await firm.kill(member, [])
+        members = [await Cluster(name, config).start() for name in "abc"]
+        try:
+            ledgers = [member.guarded("ledger", Ledger(), timeout=30) for member in members]
+            async with ledgers[2] as section:
+                assert await section.issue(("ann", 1, 1)) == 1
+        finally:
+            for member in members:
+                await member.close()
+
+    run(story())
+
+
+class Wrong(Ledger):
+    def snapshot(self) -> Any:
+        return "text"
+
+    def restore(self, state: bytes) -> None:
+        pass
+
+
+def test_a_snapshot_is_made_of_bytes() -> None:
+    async def story() -> None:
+        async with clusters(1) as members:
+            with pytest.raises(ConfigError, match=r"cannot be copied: Wrong.snapshot\(\) must return bytes, not 'text'"):
+                members[0].guarded("wrong", Wrong())
+
+    run(story())
+
+
