@@ -76,10 +76,9 @@ def test_members_crash_amid_operations(seed: int) -> None:
             for victim in rng.sample(members, 2):
                 await asyncio.sleep(0.1 + 0.2 * rng.random())
                 await firm.kill(victim, tasks[victim.name])
-            await asyncio.sleep(3 * PATIENCE)
+            await asyncio.sleep(PATIENCE)
             before = len(firm.answered)
-            await asyncio.sleep(0.3)
-            assert len(firm.answered) > before  # work goes on
+            await until(lambda: len(firm.answered) > before + 10)  # work goes on
             for name in firm.ledgers:
                 for task in tasks[name]:
                     task.cancel()
@@ -388,7 +387,7 @@ def test_tasks_share_a_section_and_take_turns() -> None:
 @pytest.mark.deep
 def test_a_majority_must_be_there() -> None:
     async def story() -> None:
-        async with clusters(3) as members:
+        async with clusters(3, **IN_EPOCHS) as members:
             firm = Firm(members)
             ledger = members[0].guarded("ledger", Ledger(), timeout=4 * PATIENCE)
             async with ledger as section:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from firm import Firm, Ledger, run, until
+from firm import PATIENCE, Firm, Ledger, run, until
 from netlab import QUICK, cabled_clusters, clusters
+from test_net_seeds import city
 
 from congenial.kernel.errors import ConfigError
 from congenial.net.config import ClusterConfig, free_addresses
@@ -213,9 +214,51 @@ class Wrong(Ledger):
 def test_a_snapshot_is_made_of_bytes() -> None:
     async def story() -> None:
         async with clusters(1) as members:
-            with pytest.raises(ConfigError, match=r"cannot be copied: Wrong.snapshot\(\) must return bytes, not 'text'"):
+            with pytest.raises(ConfigError, match=r"Wrong.snapshot\(\) must return bytes, not 'text'"):
                 members[0].guarded("wrong", Wrong())
 
     run(story())
 
 
+@pytest.mark.deep
+def test_a_cluster_grows_and_all_its_first_members_leave() -> None:
+    async def story() -> None:
+        async with city("a") as town:
+            ledgers = {"a": town.up["a"].guarded("ledger", Ledger())}
+            paid = 0
+            for name in "abcde":
+                if name != "a":
+                    member = await town.enter(name)
+                    ledgers[name] = member.guarded("ledger", Ledger())
+                    await member.ready(20)
+                for who in ledgers:
+                    async with ledgers[who] as section:
+                        paid += 1
+                        assert await section.issue(("ann", 1, paid)) == paid
+            for name in "abc":
+                await town.leave(name)
+                del ledgers[name]
+                for who in ledgers:
+                    async with ledgers[who] as section:
+                        paid += 1
+                        assert await section.issue(("ann", 1, paid)) == paid
+            await until(lambda: ledgers["d"].replica.lines == ledgers["e"].replica.lines)
+            assert len(ledgers["d"].replica.lines) == paid
+
+    run(story())
+
+
+def test_a_holder_waits_for_a_majority() -> None:
+    async def story() -> None:
+        async with clusters(3) as members:
+            firm = Firm(members)
+            section = await firm.ledgers["a"].acquire()
+            await firm.issue(section, "ann", 1)
+            for member in members[1:]:
+                await firm.kill(member, [])
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(3 * PATIENCE):
+                    await section.issue(("ann", 1, 0))
+            assert len(firm.lines("a")) == 1
+
+    run(story())

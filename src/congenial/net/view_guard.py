@@ -90,6 +90,10 @@ class ViewGuard(Issuing, ViewDoor):
         self.at_a_loss = 0.0
         return super().move(view, home, since)
 
+    def serve(self) -> None:
+        if not self.lock.serving:
+            super().serve()
+
     def is_up_to_date(self) -> bool:
         return not self.named or self.error is not None or self.lock.is_up_to_date()
 

@@ -116,6 +116,7 @@ class ViewedLocks(LockTable):
     async def leave(self) -> None:
         agreement = self.agreement
         if self.membership.opened.is_set() and len(agreement.view.members) > 1:
+            await self._hand_over()
             with self.membership.turn:
                 for link in self.membership.links:
                     link.post(Parting())
@@ -123,6 +124,12 @@ class ViewedLocks(LockTable):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LEAVING):
                     await agreement.gone.wait()
+
+    async def _hand_over(self) -> None:
+        """Others that are sent the state of an object get all of it before this member goes."""
+        end = self.membership.now() + LEAVING
+        while any([guard.lock.is_sending() for guard in self._guards()]) and self.membership.now() < end:
+            await asyncio.sleep(PAUSE)
 
     def _followers(self) -> list[ViewDoor | ViewHall]:
         return [entrance for entrance in self.entrances() if isinstance(entrance, (ViewDoor, ViewHall))]
@@ -305,6 +312,9 @@ class ViewedLocks(LockTable):
         """Serve, once no lease of another process lasts."""
         view = self.agreement.view
         self.agreement.grants.on_all_told(view, self.rest)
+        for guard in self._guards():
+            if guard.is_home():
+                guard.serve()  # what a member that was excluded still issues is never executed
         if self.rest > 0.0:
             seconds = self.rest * (1 + 2 * self.membership.timing.drift)
             self.membership.loop.call_later(seconds, self._serve, view)

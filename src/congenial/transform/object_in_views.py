@@ -319,6 +319,10 @@ class ObjectInViews(LockInViews):
     def is_up_to_date(self) -> bool:
         return self.begun and self.replica.whole
 
+    def is_sending(self) -> bool:
+        """Does another process wait for a state that I have?"""
+        return len(self.outgoing) > 0 or len(self.wanting) > 0
+
     def behind(self) -> int:
         """How many operations this replica lacks that others may have executed; -1 if it does not know."""
         if self.inner is None or self.prepared != self.view:
