@@ -5,14 +5,16 @@
         balance = await section.issue(("pay", "ann", 5))
 
 `Ledger` is a deterministic state machine with a method `apply(operation)`. A task that is inside issues operations, one
-after the other. Every member's replica executes them, all in the same order. `issue` returns the result, and a majority
-has the operation then. Or it raises `LockLost`: the others believed that this process had crashed, and the operation is
-never executed anywhere (Romano & Rodrigues 2009). So a body is not interrupted when it loses its section, as the body
-of a lock is: that could hide the outcome of an operation that was executed. The next `issue` raises instead.
+after the other. Every member's replica executes them, all in the same order. `issue` returns the result, and all
+members, or a majority, have the operation then. Or it raises `LockLost`: the others believed that this process had
+crashed, and the operation is never executed anywhere (Romano & Rodrigues 2009). So a body is not interrupted when it
+loses its section, as the body of a lock is: that could hide the outcome of an operation that was executed. The next
+`issue` raises instead.
 
-A guarded object is a door (`congenial.net.door`) with another node behind it (`congenial.net.replica`). In the paper
-crashes are for good, and so they are here. A member that was only away has missed nothing: links keep what it is to be
-sent. The others give a member up for good if
+A guarded object is a door (`congenial.net.door`) with another node behind it. In clusters that follow views that is a
+`ViewGuard` (`congenial.net.view_guard`), whose members come back after crashes. Elsewhere it is a `Guard`, with
+`congenial.net.replica` behind it. In the paper crashes are for good, and so they are there. A member that was only away
+has missed nothing: links keep what it is to be sent. The others give a member up for good if
 - it was restarted, with memory or without: its replica is gone, and so is what it was sent;
 - it is away and its link is full: it is `Barred`, and learns that when it is back;
 - it has said that it is `Gone`.
