@@ -16,13 +16,14 @@ from congenial.kernel.errors import ConfigError
 from congenial.net.config import Timing, free_addresses
 from congenial.net.link import FULL
 from congenial.net.locks import Cluster
+from congenial.net.membership import HAS_LEFT
 from congenial.net.service import serve
 from congenial.studio.cluster import ClusterWatch, Where, Wish, base_name, completed
 from congenial.studio.guard import Guard
 from congenial.studio.history import History, bound_of
 from congenial.studio.server import Studio
 from congenial.studio.story import Story
-from congenial.studio.troubles import lasting, listed, troubles
+from congenial.studio.troubles import has_gone, lasting, listed, troubles
 
 TIMING = Timing(heartbeat=0.1, suspect_after=2.0, gather=30.0, reconnect=0.002, reconnect_most=0.02)
 
@@ -98,6 +99,17 @@ def test_each_thing_that_is_wrong_is_one_sentence(told: dict[str, Any], said: li
     [sentence] = wrong(told)
     assert all([part in sentence for part in said]), sentence
     assert sentence.endswith((".", "?"))
+
+
+def test_a_member_that_has_left_is_missed_only_if_it_has_a_vote() -> None:
+    left = {"links": {"c": link("away", refusal=HAS_LEFT)}}
+    for voters in (["a", "b", "c"], ["a", "b"]):
+        told = cluster(c=None, a={**left, "voters": voters}, b={**left, "voters": voters})
+        there = {name: told[name] for name in ("a", "b")}
+        assert has_gone("c", there) == ("c" not in voters)
+        assert wrong(told) == ["c has left the cluster. It still has a vote, and is expected back."]
+        assert not has_gone("a", there)
+    assert not has_gone("c", {"a": status("bc", links={"c": link("away")}, voters=["a", "b"])})  # it has crashed
 
 
 def test_without_a_majority_that_is_said_first() -> None:

@@ -48,6 +48,7 @@ from congenial.net.wire import SPEAKS, Beat, Bye, Claimed, Echo, Frame, Hello, S
 ANOTHER_BEGINNING = "remembers another beginning of the cluster: one of us has the state directory of another cluster"
 CALLS_AGAIN = 4  # times `reconnect` after a connection broke, at most, if the peer is still there
 IN_USE = "another process"  # how the refusal of a name begins that another process has
+HAS_LEFT = "it has left the cluster"  # in the place of a refusal
 LINGER = 1.0  # seconds in which the last messages may be acknowledged when leaving
 STRANGER = 60.0  # seconds after which a process that is no member is forgotten, if it is not connected
 
@@ -503,7 +504,7 @@ class Membership:
         """The peer ends a connection that it had accepted."""
         connection = link.connection
         if bye.leaving:
-            link.refusal = "it has left the cluster"
+            link.refusal = HAS_LEFT
             if self.listener is not None:
                 self.listener.on_gone(link.peer)
             self.suspicion.suspect(link, LEFT)

@@ -25,7 +25,7 @@ from congenial.net.local import check_length, sockets_here
 from congenial.net.survey import HOLDERS, WAITING
 from congenial.studio.history import History
 from congenial.studio.story import Story, fence_text
-from congenial.studio.troubles import troubles
+from congenial.studio.troubles import has_gone, troubles
 
 TOP = 60  # locks on the page
 LEAST_TOP = 15  # that each node tells of; the more nodes, the fewer
@@ -155,6 +155,7 @@ class ClusterWatch:
 
     def _document(self, wish: Wish, told: Told, now: float) -> dict[str, Any]:
         there = {name: status for name, status in told.items() if status is not None}
+        told = {name: status for name, status in told.items() if not has_gone(name, there)}
         latest = max(there.values(), key=lambda status: int(status.get("view", 0)))
         self.history.add(now, there)
         self.nodes = len(told)

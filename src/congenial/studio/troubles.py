@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from congenial.net.link import FULL
+from congenial.net.membership import HAS_LEFT
 from congenial.studio.history import History
 
 MOST_SLOW = 5  # requests that wait too long, of those that are told
@@ -30,6 +31,13 @@ def troubles(told: Told, now: float, slow: float, history: History) -> list[dict
     ]
 
 
+def has_gone(name: str, there: dict[str, Status]) -> bool:
+    """It has left for good: it is not expected back, and nothing is wrong."""
+    links = [status["links"][name] for status in there.values() if name in status["links"]]
+    voters = [voter for status in there.values() for voter in status.get("voters", [name])]
+    return name not in there and name not in voters and any([link["refusal"] == HAS_LEFT for link in links])
+
+
 def _not_ready(told: Told, there: dict[str, Status]) -> list[dict[str, str]]:
     reasons = {name: str(status["not_ready"]) for name, status in there.items() if status["not_ready"]}
     alike = [name for name, reason in reasons.items() if reason.startswith("too few members")]
@@ -49,6 +57,8 @@ def _no_answer(name: str, there: dict[str, Status], now: float) -> str:
         return f"{name} has not been heard of{why}: start it, and see that the others can reach it."
     silent = min([link["silent_for"] for link in met.values()])
     suspecting = [peer for peer, link in met.items() if link["state"] == "away"]
+    if refusal == HAS_LEFT:
+        return f"{name} has left the cluster. It still has a vote, and is expected back."
     if suspecting:
         since = time.strftime("%H:%M:%S", time.localtime(now - silent))
         see = "sees" if len(suspecting) == 1 else "see"
