@@ -179,6 +179,8 @@ def test_the_nodes_start_become_ready_and_serve_locks(form: str, tmp_path: Path)
             assert held.fence > 0
         assert sorted(path.name for path in (tmp_path / "var/lib/congenial").iterdir()) == sorted(nodes.form.names)
     assert [process.returncode for process in nodes.processes.values()] == [0, 0, 0]
+    for name in nodes.form.names:
+        assert "Traceback" not in (tmp_path / f"{name}.log").read_text()
 
 
 @pytest.mark.parametrize("form", FORMS)

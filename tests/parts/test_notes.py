@@ -72,9 +72,9 @@ def test_random_runs(views: str) -> None:
 @pytest.mark.parametrize(
     ("node", "runs", "faults"),
     [
-        (Counter, 500, {}),
-        (Mortal, 300, {"crashes": 2}),
-        (Stubborn, 100, {"crashes": 1, "losses": 3, "duplicates": 2}),
+        (Counter, 150, {}),
+        (Mortal, 100, {"crashes": 2}),
+        (Stubborn, 40, {"crashes": 1, "losses": 3, "duplicates": 2}),
     ],
 )
 def test_many_random_runs(views: str, node: type[Node], runs: int, faults: dict[str, int]) -> None:

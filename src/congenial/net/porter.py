@@ -168,10 +168,12 @@ class Porter:
         """Wait until a connection is a member's, or closed."""
         try:
             patience = connections.HANDSHAKE if self.tls is not None else None
-            _, stranger.connection = await self.loop.connect_accepted_socket(
-                self.connect, stranger.caller, ssl=self.tls, ssl_handshake_timeout=patience
+            made = self.connect()
+            await self.loop.connect_accepted_socket(  # with TLS, uvloop returns a protocol of its own
+                lambda: made, stranger.caller, ssl=self.tls, ssl_handshake_timeout=patience
             )
-            await stranger.connection.settled
+            stranger.connection = made
+            await made.settled
         except OSError as error:
             self._warn(stranger.where, error)
         except asyncio.CancelledError:
