@@ -29,8 +29,8 @@ def hear() -> str:
 # -- in the process that measures ----------------------------------------------------------------------------------
 
 
-def start(job: dict[str, Any]) -> Worker:
-    words = [sys.executable, str(SCRIPT), "--work", json.dumps(job)]
+def start(job: dict[str, Any], script: Path = SCRIPT) -> Worker:
+    words = [sys.executable, str(script), "--work", json.dumps(job)]
     return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 

@@ -28,6 +28,7 @@ from congenial.net.wire import (
     Frame,
     FrameReader,
     Hello,
+    LockData,
     encode_frame,
 )
 from congenial.systems.catalogue import ALGORITHMS
@@ -112,6 +113,7 @@ FRAMES = [
     Challenge(bytes(32), b"proof"),
     Hello("jukebox", "a", "b", ("a", "b"), "abc", 1 << 60, 0, 7, (1 << 60, 1 << 61), b"proof"),
     Data(1, 2, "lock", TOKEN_GME.encode(Request(1, (2,)))),
+    LockData(2, 2, "lock", 7, 0, TOKEN_GME.dump(Request(1, (2,)))),
     Ack(5),
     Bye("tired", True, 7),
 ]

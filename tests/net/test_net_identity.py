@@ -24,7 +24,7 @@ from congenial.net.link import Link
 from congenial.net.locks import Cluster
 from congenial.net.membership import Membership
 from congenial.net.roster import Roster, new_incarnation
-from congenial.net.wire import Bye, Challenge, Data, FrameReader, encode_frame
+from congenial.net.wire import Bye, Challenge, Data, FrameReader, LockData, encode_frame
 
 
 async def until(condition: Callable[[], bool], limit: float = 30) -> None:
@@ -89,14 +89,14 @@ def test_a_refusal_is_no_sign_of_life(caplog: pytest.LogCaptureFixture) -> None:
 def test_a_peer_that_refuses_whatever_is_sent_does_not_count() -> None:
     """It accepts every connection, and ends it at the first message."""
 
-    def refuse(link: Link, data: Data[Any]) -> None:
+    def refuse(link: Link, data: Any) -> None:
         raise ProtocolError("does not want this")
 
     async def story() -> None:
         async with clusters(3) as members:
             held = await members[2].mutex("x").acquire()
             for member in members[:2]:
-                membership(member).handlers[Data] = refuse
+                membership(member).handlers |= {Data: refuse, LockData: refuse}
             waiting = asyncio.create_task(members[2].mutex("y").acquire())
             await until(lambda: held.lost)
             await until(lambda: all([link.away for link in membership(members[2]).links]))

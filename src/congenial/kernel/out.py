@@ -2,13 +2,13 @@
 
 A node gets an `Out` with every call and does everything it does to the world through it. `Outbox` writes down
 what one step did: the process shell (`congenial.kernel.shell`) hands one to the node, and so do tests that look at a
-step by itself. The simulator has an `Out` of its own, for speed.
+step by itself. The simulator has an `Out` of its own, for speed, and so have the locks of the network: `PlainOut`.
 """
 
 from __future__ import annotations
 
 from math import inf
-from typing import Final
+from typing import Final, final
 
 from mypy_extensions import mypyc_attr
 
@@ -230,3 +230,29 @@ class Outbox(Out):
             if isinstance(effect, (SetTimer, CancelTimer)):
                 last[effect.timer] = effect
         return last
+
+
+@final
+class PlainOut(Out):
+    """What a step of a node did that only sends, enters and is ejected. It is used again and again: `clear` it."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[int, Message]] = []
+        self.has_entered = False
+        self.fence = 0
+        self.has_ejected = False
+
+    def send(self, dst: int, msg: Message) -> None:
+        self.sent.append((dst, msg))
+
+    def enter(self, group: int, fence: int) -> None:
+        self.has_entered = True
+        self.fence = fence
+
+    def eject(self) -> None:
+        self.has_ejected = True
+
+    def clear(self) -> None:
+        self.sent = []
+        self.has_entered = False
+        self.has_ejected = False

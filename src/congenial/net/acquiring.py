@@ -99,18 +99,21 @@ class Acquirable(ABC, Generic[H]):
                     f"{shown_owner(owner)} holds {self.name!r} and would wait for itself: release it first, "
                     "give a timeout" + ("" if self.mode == SEMAPHORE else ", or make the lock with reentrant=True")
                 )
-        if self._kept:
-            self._kept = [held for held in self._kept if held._inside or (held._why and held.owner != owner)]
         try:
             held = await self._enter(limit, owner)
         except LockTimeout:
             if strict:
                 raise
             return None
+        self._keep(held, owner)
+        return held
+
+    def _keep(self, held: H, owner: object) -> None:
+        if self._kept:
+            self._kept = [kept for kept in self._kept if kept._inside or (kept._why and kept.owner != owner)]
         held.mode = self.mode
         held.owner = owner
         self._kept.append(held)
-        return held
 
     def _is_covered_by(self, held: H) -> bool:
         """A task that holds a lock alone may share it with itself, but not the other way round."""
@@ -169,7 +172,9 @@ class Acquirable(ABC, Generic[H]):
     # -- as a block ------------------------------------------------------------------------------------
 
     async def __aenter__(self) -> H:
-        held = await self.acquire()
+        held = self._enter_at_once()
+        if held is None:
+            held = await self.acquire()
         self._bodies.append(WithBody(held))
         return held
 
@@ -196,6 +201,10 @@ class Acquirable(ABC, Generic[H]):
     @abstractmethod
     def _joins_now(self) -> bool:
         """Whether entering takes no waiting although others of this process are inside."""
+
+    def _enter_at_once(self) -> H | None:
+        """Acquire the lock for this task if that takes no waiting. None says nothing."""
+        return None
 
     @abstractmethod
     def _enter(self, limit: float | None, owner: object) -> Awaitable[H]: ...

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import is_dataclass
 from hashlib import blake2b
 from operator import attrgetter
-from typing import Any, Union, get_args, get_origin
+from typing import Any, Union, cast, get_args, get_origin
 
 import msgspec
 
@@ -30,6 +30,7 @@ from congenial.net.wire import (
     Frame,
     Hello,
     Known,
+    LockData,
     Notice,
     Nudge,
     Parting,
@@ -71,7 +72,7 @@ class Vocabulary:
             self.by_wire[form.narrow] = (form, form.load_narrow)
             self.by_wire[form.wide] = (form, form.load_wide)
         body: Any = Union[tuple(self.by_wire)]  # noqa: UP007 (made at run time)
-        frames: Any = Challenge | Hello | View | Data[body] | SeatData[body] | Ack | Beat | Echo | Bye
+        frames: Any = Challenge | Hello | View | Data[body] | LockData[body] | SeatData[body] | Ack | Beat | Echo | Bye
         frames |= Nudge | Seats | Query | Report | Remind | Known | Notice[body]
         frames |= Claimed | Try | Probe | Tried | Seek | Welcome | Parting
         self._tags = {kind.__struct_config__.tag for kind in Frame.__subclasses__()}
@@ -91,11 +92,24 @@ class Vocabulary:
         self.forms[type(message)].sent += 1
         return written
 
+    def dump(self, message: Message, wide: bool = False) -> msgspec.Struct:
+        """What to write into a frame for a message. If writing it raises `OverflowError`: `wide`."""
+        form = self.forms.get(type(message))
+        if form is None:
+            raise self._undeclared(message)
+        if wide:
+            return cast(msgspec.Struct, form.dump_wide(message))
+        form.sent += 1
+        return cast(msgspec.Struct, form.dump_narrow(message))
+
+    def _undeclared(self, message: Message) -> ContractError:
+        sent = type(message).__name__
+        return ContractError(f"{self.name} sends {sent}, but does not declare it: add it to `messages`")
+
     def written(self, message: Message) -> msgspec.Raw:
         form = self.forms.get(type(message))
         if form is None:
-            sent = type(message).__name__
-            raise ContractError(f"{self.name} sends {sent}, but does not declare it: add it to `messages`")
+            raise self._undeclared(message)
         try:
             return msgspec.Raw(_encoder.encode(form.dump_narrow(message)))
         except OverflowError:
@@ -125,8 +139,10 @@ class Vocabulary:
     def message(self, wire: msgspec.Struct) -> Message:
         """The message that has arrived as `wire`."""
         try:
-            self.by_wire[type(wire)][0].heard += 1
-            return self._loaded(wire)
+            form, load = self.by_wire[type(wire)]
+            form.heard += 1
+            values = msgspec.structs.astuple(wire)
+            return form.kind(*values) if load is None else form.kind(*load(values))
         except RecursionError:
             raise ProtocolError("a message in a message in a message, and so on") from None
 

@@ -19,6 +19,8 @@ out, the process goes on with a second group of its own, which is a new session.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
 from typing import Final
 
 from congenial.kernel.effects import EVERYONE, Effect, Eject, Enter
@@ -40,11 +42,24 @@ from congenial.net.seat import RandomOutbox, Seat
 ALONE: Final = -2  # stands for the groups of which this process is the only member
 ALONE_WANT: Final = Want(ALONE, False, None)  # what every exclusive lock wants
 LAST_TURN: Final = (1 << TURN_BITS) - 1
+NOBODY: Final[frozenset[Held]] = frozenset()  # an idle lock needs no set of its own
+NONE_BARRED: Final[frozenset[int]] = frozenset()
 FIRST_NUDGE = 0.05  # seconds of waiting before others are told; doubles, up to
 LAST_NUDGE = 1.0
 
 
+@cache
+def own_groups(me: int) -> tuple[int, int]:
+    """The groups of which a process is the only member."""
+    return (writer_number(me, 0), writer_number(me, 1))
+
+
 class Door(Entrance):
+    __slots__ = (
+        "asked", "asked_at", "asked_number", "barred", "fence", "group", "grouped", "inside", "node", "nudge_after",
+        "own_group", "own_groups", "seat", "session", "turn", "vocabulary", "yielding",
+    )  # fmt: skip
+
     def __init__(
         self,
         membership: Membership,
@@ -60,23 +75,30 @@ class Door(Entrance):
         self.vocabulary = vocabulary
         self.node = node
         self.grouped = problem.groups
-        self.seat = Seat(self, membership, node, problem, f"lock {key}")
-        self.seats = [self.seat]
         if type(node).rejoins:
             self.lease = membership.lease
-        self.inside: set[Held] = set()
-        self.barred: set[int] = set()  # peers that are sent nothing
+        self.inside: set[Held] | frozenset[Held] = NOBODY
+        self.barred: set[int] | frozenset[int] = NONE_BARRED  # peers that are sent nothing
         self.group = NO_GROUP  # of the present session
         self.fence = 0
         self.session = 0  # its fence as the algorithm gave it
         self.turn = 0  # in a session for this process alone
-        self.own_groups = (writer_number(membership.me, 0), writer_number(membership.me, 1))
+        self.own_groups = own_groups(membership.me)
         self.own_group = 0  # which of them is in use
         self.asked = NO_GROUP  # what the process last asked for
         self.asked_number = 0  # and its number in the kernel
         self.asked_at = 0.0
         self.nudge_after = FIRST_NUDGE
         self.yielding = False  # a process elsewhere waits for another group
+        self._furnish(problem)
+
+    def _furnish(self, problem: Problem) -> None:
+        """Make the seat."""
+        self.seat = Seat(self, self.membership, self.node, problem, f"lock {self.key}")
+
+    @property
+    def seats(self) -> Sequence[Seat]:
+        return (self.seat,)
 
     # -- what tasks do ---------------------------------------------------------------------------------
 
@@ -108,21 +130,27 @@ class Door(Entrance):
 
     def release(self, held: Held) -> None:
         with self.membership.turn:
-            try:
-                self.inside.remove(held)
-            except KeyError:
-                raise held._not_held() from None
+            inside = self.inside
+            if held not in inside:
+                raise held._not_held()
             self.tally.add_hold(held)
-            if not self.inside:
+            if len(inside) == 1:
+                self.inside = NOBODY
                 self._leave()
                 self.pump()
+            else:
+                assert isinstance(inside, set)
+                inside.remove(held)
 
     def _joins(self, want: Want) -> bool:
         return want.shared and want.group == self.group and not self.yielding
 
     def _admit(self, want: Want) -> Held:
         held = self._new_held(want)
-        self.inside.add(held)
+        if isinstance(self.inside, set):
+            self.inside.add(held)
+        else:
+            self.inside = {held}
         self.entries += 1
         self.tally.entries += 1
         return held
@@ -159,10 +187,13 @@ class Door(Entrance):
     def _ask(self, group: int) -> None:
         self.asked = group
         self.asked_number = self._number_of(group)
-        self._happen(self.seat, Asked((self.asked_number,)))
+        self._request(self.asked_number)
         if self.node.phase == WAITING:
             self.asked_at = self.membership.now()
             self.nudge_after = FIRST_NUDGE
+
+    def _request(self, group: int) -> None:
+        self._happen(self.seat, Asked((group,)))
 
     def _number_of(self, group: int) -> int:
         return self.own_groups[self.own_group] if group == ALONE else group
@@ -217,10 +248,13 @@ class Door(Entrance):
             self.membership.remember_number(self.fence)
 
     def _lose_all(self, why: str) -> None:
-        inside, self.inside = self.inside, set()
+        inside, self.inside = self.inside, NOBODY
         self.group = NO_GROUP
         for held in inside:
             held._lose(why)
+
+    def _forget_holders(self) -> None:
+        self.inside = NOBODY
 
     # -- sharing ---------------------------------------------------------------------------------------
 

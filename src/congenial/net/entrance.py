@@ -12,7 +12,7 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Sequence, Set
 from typing import Any, Final, Protocol
 
 from congenial.kernel.effects import Effect
@@ -60,20 +60,27 @@ class Waiter:
 class Waiters:
     """The queue, longest waiting first. A waiter that has given up may still be in it: its future is done."""
 
+    __slots__ = ("_waiters",)
+
     def __init__(self) -> None:
-        self._waiters: OrderedDict[Waiter, None] = OrderedDict()
+        self._waiters: OrderedDict[Waiter, None] | None = None  # made when somebody waits: most locks have no queue
 
     def __len__(self) -> int:
-        return len(self._waiters)
+        return len(self._waiters) if self._waiters else 0
 
     def __iter__(self) -> Iterator[Waiter]:
-        return iter(list(self._waiters))
+        return iter(list(self._waiters or ()))
 
     def add(self, waiter: Waiter) -> None:
+        if self._waiters is None:
+            self._waiters = OrderedDict()
         self._waiters[waiter] = None
 
     def discard(self, waiter: Waiter) -> None:
-        self._waiters.pop(waiter, None)
+        if self._waiters is not None:
+            self._waiters.pop(waiter, None)
+            if not self._waiters:
+                self._waiters = None
 
     def first(self) -> Waiter | None:
         """The one that has waited longest and has not given up."""
@@ -86,10 +93,10 @@ class Waiters:
 
     def fail(self, error: CongenialError) -> None:
         """Give all tasks in the queue an error."""
-        for waiter in self._waiters:
+        waiters, self._waiters = self._waiters, None
+        for waiter in waiters or ():
             if not waiter.future.done():
                 waiter.future.set_exception(error)
-        self._waiters.clear()
 
 
 class Observer(Protocol):
@@ -125,9 +132,25 @@ class Tally:
                 self.observer.end(held, why)
 
 
+class Era:
+    """A time in which entrances may be used. Once it is over, they are forgotten, all at once."""
+
+    __slots__ = ("over",)
+
+    def __init__(self) -> None:
+        self.over = False
+
+
+ENDLESS_ERA: Final = Era()
+
+
 class Entrance(ABC):
-    seats: list[Seat]
-    inside: set[Held] | dict[Held, Seat]
+    __slots__ = (
+        "entries", "era", "error", "forgotten", "key", "lease", "membership", "name", "numbering", "queue", "sessions",
+        "tally",
+    )  # fmt: skip
+
+    inside: Set[Held] | dict[Held, Seat]
 
     def __init__(self, membership: Membership, tally: Tally, key: str, name: str, numbering: Numbering) -> None:
         self.membership = membership
@@ -141,8 +164,13 @@ class Entrance(ABC):
         if membership.ended:
             self.error = ClusterDegraded(membership.ended)
         self.forgotten = False  # the table has another one for this lock, or will have
+        self.era = ENDLESS_ERA  # the same, if it is over
         self.entries = 0  # of tasks
         self.sessions = 0  # of the process
+
+    @property
+    def seats(self) -> Sequence[Seat]:
+        return ()
 
     # -- what tasks do ---------------------------------------------------------------------------------
 
@@ -150,12 +178,27 @@ class Entrance(ABC):
         observer = self.tally.observer
         return self.acquire_now(want, timeout) if observer is None else observer.acquire(self, want, timeout)
 
+    def enter_at_once(self, want: Want) -> Held | None:
+        """Enter if that takes no waiting; None if it does, or if it is the event loop's turn. Then `acquire`."""
+        tally = self.tally
+        if self.error is not None or tally.observer is not None or (tally.acquisitions + 1) % YIELD_EVERY == 0:
+            return None
+        with self.membership.turn:
+            held = self.enter_now(want)
+        if held is None or self.error is not None:
+            return None
+        tally.acquisitions += 1
+        return held
+
     async def acquire_now(self, want: Want, timeout: float | None) -> Held:
         """The same, unobserved."""
         membership = self.membership
         self.tally.acquisitions += 1
         if self.tally.acquisitions % YIELD_EVERY == 0:
             await asyncio.sleep(0)
+            present = self.present()
+            if present is not self:
+                return await present.acquire_now(want, timeout)
         if self.error is None and (timeout is None or timeout > 0 or self.could_enter_now(want)):
             with membership.turn:
                 held = self.enter_now(want)
@@ -176,6 +219,10 @@ class Entrance(ABC):
             held = await self._wait(want, deadline, timeout, tries)
             if not held.lost:  # before this task was told that it had it
                 return held
+            present = self.present()
+            if present is not self:
+                left = None if deadline is None else max(deadline - membership.now(), 0.0)
+                return await present.acquire_now(want, timeout if tries else left)
 
     async def _wait(self, want: Want, deadline: float | None, timeout: float | None, tries: bool) -> Held:
         membership = self.membership
@@ -186,6 +233,7 @@ class Entrance(ABC):
             with membership.turn:
                 self.queue.add(waiter)
                 self.tally.waited.add(self)
+                self.on_use()
                 self.pump()
                 if tries and not future.done():
                     self.on_try(future)
@@ -213,6 +261,14 @@ class Entrance(ABC):
         else:
             why = f": {not_open(membership)}" if not membership.roster.open else ""
             future.set_exception(LockTimeout(f"lock {self.name!r} could not be acquired within {timeout:g} s{why}"))
+
+    def present(self) -> Entrance:
+        """This entrance, or the one that has taken its place. It must be asked for after every pause: a forgotten one
+        knows nothing of what has happened since, and must not be entered."""
+        return self
+
+    def on_use(self) -> None:  # noqa: B027 (most need not know)
+        """A task waits here, or the process asks."""
 
     def may_try(self, want: Want) -> bool:
         """Whether a task that does not want to wait should ask other members whether it must."""
@@ -353,10 +409,13 @@ class Entrance(ABC):
         self.error = error
         for held in self.inside:
             held._abandon(str(error))
-        self.inside.clear()
+        self._forget_holders()
 
     @abstractmethod
     def _lose_all(self, why: str) -> None: ...
+
+    @abstractmethod
+    def _forget_holders(self) -> None: ...
 
     # -- status ----------------------------------------------------------------------------------------
 

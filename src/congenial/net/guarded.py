@@ -326,7 +326,7 @@ class Guard(Issuing):
         """The peer takes no part any more, and is sent nothing."""
         if peer in self.barred or self.error is not None:
             return
-        self.barred.add(peer)
+        self.barred = self.barred | {peer}
         self._happen(self.seat, GivenUp(self.numbering.process(peer)))
         self.pump()
         if self.membership.n - len(self.barred) < self.node.majority:

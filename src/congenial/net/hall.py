@@ -39,6 +39,8 @@ MOST_IN_EPOCHS: Final = 256  # when a member is lost every seat tells every othe
 
 
 class Hall(Entrance):
+    __slots__ = ("asking", "free", "granted", "in_epochs", "inside", "k", "local", "seats", "vocabulary")
+
     def __init__(
         self, membership: Membership, vocabulary: Vocabulary, tally: Tally, key: str, name: str, k: int
     ) -> None:
@@ -133,9 +135,10 @@ class Hall(Entrance):
     def _ask(self) -> None:
         """Let a free seat ask, one that need not wait if there is one; `granted` tells whether it is in."""
         place = len(self.free) - 1
-        for at, seat in enumerate(self.free):
-            if seat.node.could_enter():
+        for at in range(place, -1, -1):
+            if self.free[at].node.could_enter():
                 place = at
+                break
         seat = self.free.pop(place)
         self.asking += 1
         self._happen(seat, Asked((0,)))
@@ -235,6 +238,9 @@ class Hall(Entrance):
         self.granted = []
         for held in inside:
             held._lose(why)
+
+    def _forget_holders(self) -> None:
+        self.inside = {}
 
     # -- status ----------------------------------------------------------------------------------------
 

@@ -88,6 +88,10 @@ class Losable:
         else:
             self._callbacks.append(callback)
 
+    def _forget_callback(self, callback: Callable[[], object]) -> None:
+        if self._callbacks is not None and callback in self._callbacks:
+            self._callbacks.remove(callback)
+
     def check(self) -> None:
         """Raise `LockLost` if the lock is lost, `NotHeld` if it has been released; do nothing if it is held."""
         if not self.held:
@@ -187,7 +191,14 @@ class Held(Losable):
     __slots__ = ("_door", "_since")
 
     def __init__(self, door: Keeper, group: str | None, fence: int) -> None:
-        super().__init__(door.name, group, fence)
+        self.name = door.name
+        self.group = group
+        self.fence = fence
+        self.mode = ""
+        self.owner = None
+        self._again = 0
+        self._why = ""
+        self._callbacks = None
         self._door = door
         self._since = time.monotonic()  # 0.0 when it has ended
 
@@ -214,6 +225,14 @@ class Held(Losable):
             self._again -= 1
         else:
             self._door.release(self)
+
+    def _finish(self) -> None:
+        door = self._door
+        if self in door.inside:
+            if self._again or door.lease.over():
+                super()._finish()
+            else:
+                door.release(self)
 
     def _settle(self) -> None:
         self._door.settle(self)
@@ -288,6 +307,7 @@ class WithBody(Generic[H]):
     def end(self, error: BaseException | None) -> None:
         """Release the lock; raise `LockLost` if it is lost and no other error is on its way."""
         self._over = True
+        self.held._forget_callback(self._interrupt)  # or they would keep each other in memory
         ours = False
         if self._interrupted and self.task is not None:
             ours = self.task.uncancel() <= self._before and isinstance(error, asyncio.CancelledError)

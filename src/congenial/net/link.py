@@ -23,7 +23,7 @@ import msgspec
 from congenial.net.errors import ProtocolError
 from congenial.net.lease import clock
 from congenial.net.turn import Turn
-from congenial.net.wire import Ack, Beat, Data, Echo, Frame, SeatData, encode_frame
+from congenial.net.wire import Ack, Beat, Data, Echo, Frame, LockData, SeatData, encode_frame
 from congenial.parts.detectors import Patience
 
 FULL = 10_000  # unacknowledged messages, above which no new work is begun
@@ -134,7 +134,11 @@ class Link:
         """The same, from a seat of a semaphore to another one."""
         self._send(SeatData(self.sent + 1, self.received, lock, k, src, dst, body))
 
-    def _send(self, data: Data[msgspec.Raw] | SeatData[msgspec.Raw]) -> None:
+    def send_in_view(self, lock: str, view: int, fence: int, body: msgspec.Struct) -> None:
+        """The same, for a lock that follows views. `OverflowError` if the body needs a wider form."""
+        self._send(LockData(self.sent + 1, self.received, lock, view, fence, body))
+
+    def _send(self, data: Data[msgspec.Raw] | SeatData[msgspec.Raw] | LockData[msgspec.Struct]) -> None:
         frame = encode_frame(data)
         self.sent += 1
         self.bytes_sent += len(frame)
@@ -170,7 +174,7 @@ class Link:
             self.heard = True
             if self.away:
                 self.receiver.on_sign_of_life(self)
-        if type(frame) is Data or type(frame) is SeatData:
+        if type(frame) is LockData or type(frame) is Data or type(frame) is SeatData:
             if frame.received > self.acked:
                 self._on_ack(frame.received)
             if frame.number <= self.received:

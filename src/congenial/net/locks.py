@@ -33,7 +33,7 @@ from congenial.net.connection import place_of
 from congenial.net.door import ALONE_WANT
 from congenial.net.entrance import Entrance, Want
 from congenial.net.guarded import Guarded
-from congenial.net.held import Held
+from congenial.net.held import Held, current_task
 from congenial.net.host import Host
 from congenial.net.members import Member, assign, members_of
 from congenial.net.metrics import MetricsServer, check_metrics
@@ -153,7 +153,7 @@ class Lock(Acquirable[Held]):
         self._want = want
 
     def _door(self) -> Entrance:
-        if self._entrance.forgotten:
+        if self._entrance.forgotten or self._entrance.era.over:  # quick: `present`
             self._entrance = self._find(self._entrance)
         return self._entrance
 
@@ -165,6 +165,15 @@ class Lock(Acquirable[Held]):
 
     def _enter(self, limit: float | None, owner: object) -> Awaitable[Held]:
         return self._door().acquire(self._want, limit)
+
+    def _enter_at_once(self) -> Held | None:
+        door = self._door()
+        if door.inside or (self._timeout is not None and self._timeout <= 0):
+            return None
+        held = door.enter_at_once(self._want)
+        if held is not None:
+            self._keep(held, current_task())
+        return held
 
     def _place(self) -> str:
         return repr(self._entrance.membership.name)

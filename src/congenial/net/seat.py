@@ -46,6 +46,8 @@ class RandomOutbox(Outbox):
 
 
 class Seat:
+    __slots__ = ("membership", "node", "number", "owner", "process", "storage_key", "timers")
+
     def __init__(
         self, owner: Owner, membership: Membership, node: Node, problem: Problem, storage_key: str, number: int = 0
     ) -> None:
@@ -55,7 +57,7 @@ class Seat:
         self.process = Process(node, problem)
         self.storage_key = storage_key
         self.number = number  # among the owner's seats
-        self.timers: dict[int, asyncio.TimerHandle] = {}
+        self.timers: dict[int, asyncio.TimerHandle] | None = None  # made when one is set: most nodes set none
 
     def step(self, event: ProcessEvent) -> None:
         """Let an event happen, and carry out what the node does. `IllegalStep` as from the shell."""
@@ -65,9 +67,7 @@ class Seat:
             elif isinstance(effect, Save):
                 self.membership.storage.save(self.storage_key, self.process.saved, form_of(self.node))
             elif isinstance(effect, SetTimer):
-                self._cancel(effect.timer)
-                seconds = effect.delay * self.membership.timing.timer_unit
-                self.timers[effect.timer] = self.membership.loop.call_later(seconds, self._on_timer, effect.timer)
+                self._set(effect.timer, effect.delay * self.membership.timing.timer_unit)
             elif isinstance(effect, CancelTimer):
                 self._cancel(effect.timer)
             else:
@@ -96,15 +96,22 @@ class Seat:
 
     def stop(self) -> None:
         """Cancel all timers."""
-        for timer in list(self.timers):
+        for timer in list(self.timers or ()):
             self._cancel(timer)
 
+    def _set(self, timer: int, seconds: float) -> None:
+        self._cancel(timer)
+        if self.timers is None:
+            self.timers = {}
+        self.timers[timer] = self.membership.loop.call_later(seconds, self._on_timer, timer)
+
     def _cancel(self, timer: int) -> None:
-        handle = self.timers.pop(timer, None)
+        handle = self.timers.pop(timer, None) if self.timers else None
         if handle is not None:
             handle.cancel()
 
     def _on_timer(self, timer: int) -> None:
         with self.membership.turn:
+            assert self.timers is not None
             del self.timers[timer]
             self.owner.on_timer(self, TimedOut(timer))

@@ -41,6 +41,7 @@ class LockTable:
         self.tally = Tally()
         self.doors: dict[str, Door] = {}
         self.halls: dict[str, Hall] = {}
+        self.guards: dict[str, Guard] = {}  # which are doors as well
         self.unclaimed = Unclaimed(membership, vocabulary)
         self.announced: dict[str, tuple[str, int]] = {}  # k of semaphores that are not used here, and which member says
         self.reminders = Reminders(membership, self)
@@ -58,6 +59,10 @@ class LockTable:
 
     def entrances(self) -> list[Entrance]:
         return [*self.doors.values(), *self.halls.values()]
+
+    def in_use(self) -> list[Entrance]:
+        """All that have holders, or tasks that wait, and perhaps others."""
+        return self.entrances()
 
     @property
     def lease(self) -> Lease:
@@ -137,7 +142,8 @@ class LockTable:
         """The guarded object with this key."""
         guard = self.doors.get(key)
         if guard is None:
-            guard = self.doors[key] = Guard(self.membership, self.vocabulary, self.tally, key, name, machine)
+            guard = Guard(self.membership, self.vocabulary, self.tally, key, name, machine)
+            self.doors[key] = self.guards[key] = guard
             with self.membership.turn:
                 self._bring_up(guard)
                 self.unclaimed.claim(guard)
@@ -235,7 +241,7 @@ class LockTable:
             self._bring_up(entrance)
 
     def on_serving(self) -> None:
-        for entrance in self.entrances():
+        for entrance in self.in_use():
             entrance.pump()
 
     def on_connected(self, link: Link) -> None:
@@ -248,7 +254,7 @@ class LockTable:
             entrance.suspect(peer, away)
 
     def on_lapse(self, lease: Lease) -> None:
-        for entrance in self.entrances():
+        for entrance in self.in_use():
             if entrance.lease is lease:
                 entrance.lapse()
 
@@ -275,7 +281,7 @@ class LockTable:
 
     def _waiting_since(self) -> float | None:
         """Since when the task waits that has waited longest."""
-        firsts = [entrance.queue.first() for entrance in self.entrances()]
+        firsts = [entrance.queue.first() for entrance in self.in_use()]
         return min([waiter.since for waiter in firsts if waiter is not None], default=None)
 
     def _fail_hopeless(self, now: float) -> None:
@@ -284,7 +290,7 @@ class LockTable:
         patience = self.membership.timing.suspect_after
         since = hopeless_since(self.membership, now)
         if since is not None and now - since >= patience:
-            for entrance in self.entrances():
+            for entrance in self.in_use():
                 for waiter in entrance.queue:
                     if now - waiter.since >= patience and not waiter.future.done():
                         waiter.future.set_exception(degraded(self.membership, entrance.name))

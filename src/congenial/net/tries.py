@@ -29,9 +29,9 @@ LAST_PAUSE = 0.5
 class Triable(Entrance):
     """A lock that can be tried."""
 
+    __slots__ = ()
+
     tries: Tries
-    trying: list[asyncio.Future[Held]] | None = None  # the tasks that do not want to wait
-    tried: dict[int, int]  # how many tasks are inside, by the members that have answered
 
     @abstractmethod
     def home(self) -> int:
@@ -50,26 +50,23 @@ class Triable(Entrance):
         """How many are inside here."""
 
     def on_try(self, future: asyncio.Future[Held]) -> None:
-        if self.trying is None:
-            self.trying = []
-            self.tried = {}
-        self.trying.append(future)
-        if len(self.trying) == 1:
-            self.tries.begin(self)
+        self.tries.add(self, future)
 
-    def is_tried(self) -> bool:
-        """Does a task still wait for the outcome of a try?"""
-        if self.trying is not None and all([future.done() for future in self.trying]):
-            self.trying = None
-        return self.trying is not None
+    def refuse(self, future: asyncio.Future[Held]) -> None:
+        """A try has failed."""
+        if not future.done():
+            self.tally.timeouts += 1
+            future.set_exception(self._held_by_another())
 
-    def refuse_tries(self) -> None:
-        """The tries have failed."""
-        for future in self.trying or ():
-            if not future.done():
-                self.tally.timeouts += 1
-                future.set_exception(self._held_by_another())
-        self.trying = None
+
+class Attempt:
+    """The tasks that try a lock at a time."""
+
+    __slots__ = ("inside", "tasks")
+
+    def __init__(self) -> None:
+        self.tasks: list[asyncio.Future[Held]] = []
+        self.inside: dict[int, int] = {}  # how many are inside, by the members that have answered
 
 
 class Locks(Protocol):
@@ -86,14 +83,31 @@ class Tries:
     def __init__(self, membership: Membership, locks: Locks) -> None:
         self.membership = membership
         self.locks = locks
+        self.attempts: dict[Triable, Attempt] = {}
         membership.handlers |= {Try: self._on_try, Probe: self._on_probe, Tried: self._on_tried}
 
-    def begin(self, lock: Triable, pause: float = FIRST_PAUSE) -> None:
+    def add(self, lock: Triable, future: asyncio.Future[Held]) -> None:
         """A task of this member tries a lock, which it has asked for."""
-        if not lock.is_tried():
+        attempt = self.attempts.setdefault(lock, Attempt())
+        attempt.tasks.append(future)
+        if len(attempt.tasks) == 1:
+            self.begin(lock)
+
+    def under_way(self, lock: Triable) -> Attempt | None:
+        """The attempt of which some task still waits for the outcome."""
+        attempt = self.attempts.get(lock)
+        if attempt is not None and all([task.done() for task in attempt.tasks]):
+            del self.attempts[lock]
+            return None
+        return attempt
+
+    def begin(self, lock: Triable, pause: float = FIRST_PAUSE) -> None:
+        """Ask, and ask again until there is an answer."""
+        attempt = self.under_way(lock)
+        if attempt is None:
             return
         self.membership.loop.call_later(pause, self._again, lock, pause)
-        lock.tried.clear()
+        attempt.inside.clear()
         with self.membership.turn:
             link = self.membership.link_to.get(lock.home())
             if link is None:
@@ -149,7 +163,10 @@ class Tries:
             self._count(lock, link.peer, frame.inside, frame.most)
 
     def _count(self, lock: Triable, member: int, inside: int, most: int) -> None:
-        if lock.is_tried():
-            lock.tried[member] = inside
-            if sum(lock.tried.values()) >= most:
-                lock.refuse_tries()
+        attempt = self.under_way(lock)
+        if attempt is not None:
+            attempt.inside[member] = inside
+            if sum(attempt.inside.values()) >= most:
+                del self.attempts[lock]
+                for task in attempt.tasks:
+                    lock.refuse(task)

@@ -1,49 +1,80 @@
-"""A lock of a cluster whose members change, as one process sees it: it moves from view to view."""
+"""A lock of a cluster whose members change (`congenial.net.viewed`).
+
+There may be very many of them. So a `ViewDoor` has no seat: it calls its node itself, which only sends, enters and is
+ejected, and it keeps no more than it needs while nobody uses it. A test compares its steps with those of a seat.
+Guarded objects, which are few, have one.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Protocol
+
+from congenial.kernel.errors import CongenialError, ContractError, IllegalStep
+from congenial.kernel.message import Message
+from congenial.kernel.node import IDLE, INSIDE
+from congenial.kernel.out import PlainOut
 from congenial.kernel.problem import NO_GROUP, Problem
+from congenial.kernel.state import copy_of
 from congenial.net.agreement import Agreement
 from congenial.net.call import Call
 from congenial.net.codec import Vocabulary
-from congenial.net.door import Door
-from congenial.net.entrance import Tally, Want
+from congenial.net.door import ALONE, NOBODY, Door
+from congenial.net.entrance import OUTVOTED, Entrance, Era, Tally, Want
+from congenial.net.errors import ProtocolError
 from congenial.net.held import Held
+from congenial.net.link import Link
 from congenial.net.membership import Membership
-from congenial.net.names import MOST_PROCESSES
 from congenial.net.numbering import Numbering
+from congenial.net.seat import Seat
 from congenial.net.tries import Triable, Tries
 from congenial.parts.homed import Floor
 from congenial.parts.views import View
-from congenial.transform.lock_in_views import LockInViews
+from congenial.transform.lock_in_views import Inherited, InView, LockInViews
 
 Holding = tuple[str, int, int, int]  # as in `Told`; of a semaphore, how many it lets in stands for the group
 
 
-class ViewDoor(Door, Triable):
-    """A lock of such a cluster."""
+class Followed(Protocol):
+    """What all locks that follow one agreement share."""
 
-    def __init__(
-        self,
-        membership: Membership,
-        vocabulary: Vocabulary,
-        tally: Tally,
-        key: str,
-        name: str,
-        lock: LockInViews,
-        problem: Problem,
-        agreement: Agreement,
-        tries: Tries,
-    ) -> None:
-        super().__init__(membership, vocabulary, tally, key, name, lock, problem, Numbering(MOST_PROCESSES, 0))
+    membership: Membership
+    vocabulary: Vocabulary
+    tally: Tally
+    agreement: Agreement
+    tries: Tries
+    numbering: Numbering
+    era: Era
+
+    def again(self, entrance: Entrance) -> Entrance:
+        """What has taken the place of an entrance that was forgotten."""
+
+    def on_use(self, entrance: Entrance) -> None:
+        """The entrance is in use, perhaps for a moment only."""
+
+
+class FollowingDoor(Door, Triable):
+    """A lock that moves from view to view, with a seat."""
+
+    __slots__ = ("above", "listed", "lock", "swept_at", "tries")
+
+    def __init__(self, above: Followed, key: str, name: str, lock: LockInViews, problem: Problem) -> None:
+        super().__init__(above.membership, above.vocabulary, above.tally, key, name, lock, problem, above.numbering)
+        self.above = above
         self.lock = lock
-        self.agreement = agreement
-        self.tries = tries
-        self.lease = agreement.lease
+        self.tries = above.tries
+        self.lease = above.agreement.lease
+        self.era = above.era
+        self.listed = False  # among the entrances that are in use
         self.swept_at = 0  # how often it had been used when it was last looked at
+
+    @property
+    def agreement(self) -> Agreement:
+        return self.above.agreement
 
     def move(self, view: View, home: int, since: int) -> list[Holding]:
         """There is a new view; what this member holds in it."""
+        self.era = self.above.era
         self._happen(self.seat, Call(lambda lock, out: lock.move(view.number, view.processes, home, since, out)))
         group, fence = self.lock.holding()
         self.pump()
@@ -60,16 +91,6 @@ class ViewDoor(Door, Triable):
         """At the home: all members have told."""
         self._happen(self.seat, Call(lambda lock, out: lock.serve(out)))
         self.pump()
-
-    def relax(self) -> None:
-        """Give back what is kept for the next task."""
-        self._happen(self.seat, Call(lambda lock, out: lock.relax(out)))
-
-    def is_at_rest(self) -> bool:
-        return self.lock.is_at_rest()
-
-    def floor(self) -> Floor:
-        return self.lock.floor()
 
     def release(self, held: Held) -> None:
         super().release(held)
@@ -100,3 +121,179 @@ class ViewDoor(Door, Triable):
 
     def suspect(self, peer: int, away: bool) -> None:
         """That is for the agreement."""
+
+
+class ViewDoor(FollowingDoor):
+    """A lock without a seat."""
+
+    __slots__ = ("out",)
+
+    def __init__(
+        self, above: Followed, out: PlainOut, key: str, name: str, lock: LockInViews, problem: Problem
+    ) -> None:
+        super().__init__(above, key, name, lock, problem)
+        self.out = out  # of each step, one for all doors
+
+    def _furnish(self, problem: Problem) -> None:
+        """There is no seat."""
+
+    @property
+    def seats(self) -> Sequence[Seat]:
+        return ()
+
+    @property
+    def idle(self) -> bool:
+        return self.lock.phase == IDLE and not self.inside and not self.queue
+
+    def present(self) -> Entrance:
+        return self.above.again(self) if self.forgotten or self.era.over else self
+
+    def on_use(self) -> None:
+        if not self.listed:
+            self.listed = True
+            self.above.on_use(self)
+
+    # -- steps of the node -----------------------------------------------------------------------------
+
+    def _ask(self, group: int) -> None:
+        self.asked = group
+        number = self.asked_number = self.own_groups[self.own_group] if group == ALONE else group
+        if not self.listed:
+            self.on_use()
+        out = self.out
+        try:
+            self.lock.request((number,), out)
+        except Exception as error:
+            self._break(error, "a request")
+            return
+        if out.sent:
+            self._carry_out()
+        elif out.has_entered:  # quick: what is kept here is used again
+            out.has_entered = False
+            self._enter(out.fence)
+
+    def _leave(self) -> None:
+        self.group = NO_GROUP
+        out = self.out
+        try:
+            self.lock.release(out)
+        except Exception as error:
+            self._break(error, "a release")
+            return
+        if out.sent:
+            self._carry_out()
+
+    def receive(self, peer: int, message: Message) -> None:
+        if self.error is not None:
+            return
+        try:
+            self.lock.receive(peer, message, self.out)
+        except ContractError as error:  # the node has refused it, and nothing has changed
+            self.out.clear()
+            raise ProtocolError(str(error)) from None
+        except Exception as error:
+            self._break(error, repr(message))
+            raise ProtocolError(str(self.error)) from error
+        self._carry_out()
+        self.pump()
+
+    def _carry_out(self) -> None:
+        """What the node did in a step that has ended well."""
+        out = self.out
+        if out.has_entered:
+            out.has_entered = False
+            self._enter(out.fence)
+        if out.sent:
+            sent = out.sent
+            out.sent = []
+            for dst, message in sent:
+                link = self.membership.link_to.get(dst)
+                if link is not None:
+                    assert isinstance(message, (InView, Inherited))
+                    self._post(link, message)
+        if out.has_ejected:
+            out.has_ejected = False
+            self._lose_all(OUTVOTED)
+
+    def _post(self, link: Link, message: InView | Inherited) -> None:
+        fence = message.fence if isinstance(message, Inherited) else 0
+        body = message.body
+        try:
+            link.send_in_view(self.key, message.view, fence, self.vocabulary.dump(body))
+        except OverflowError:
+            link.send_in_view(self.key, message.view, fence, self.vocabulary.dump(body, wide=True))
+        if link.full:
+            self.membership.check_crowd()
+
+    def _break(self, error: Exception, what: str) -> None:
+        """The node has raised: it must not go on."""
+        self.out.clear()
+        broken = IllegalStep(f"lock {self.name!r}: {what} broke {type(self.lock).__name__}: {error!r}")
+        self._fail_by(broken, error)
+
+    def could_enter_now(self, want: Want) -> bool:
+        """Found out on a copy of the node."""
+        if self.queue or self.lease.over():
+            return False
+        if self.inside:
+            return self._joins(want)
+        if self.lock.phase != IDLE or not self.membership.serving:
+            return False
+        twin = copy_of(self.lock)
+        try:
+            twin.request((self._number_of(want.group),), PlainOut())
+        except CongenialError:
+            return False
+        return twin.phase == INSIDE
+
+    # -- from view to view -----------------------------------------------------------------------------
+
+    def move(self, view: View, home: int, since: int) -> list[Holding]:
+        """There is a new view; what this member holds in it."""
+        if self.error is not None:
+            return []
+        self.era = self.above.era
+        self.lock.move(view.number, view.processes, home, since, self.out)
+        self._carry_out()
+        group, fence = self.lock.holding()
+        self.pump()
+        return [] if group == NO_GROUP else [(self.key, 0, group, fence)]
+
+    def take_over(self, peer: int, number: int, group: int, fence: int) -> None:
+        """At the home: a member is inside."""
+        self.lock.take_over(peer, group, fence)
+
+    def serve(self) -> None:
+        """At the home: all members have told."""
+        if self.error is None:
+            self.lock.serve(self.out)
+            self._carry_out()
+            self.pump()
+
+    def relax(self) -> None:
+        """Give back what is kept for the next task."""
+        self.lock.relax(self.out)
+        self._carry_out()
+
+    def is_at_rest(self) -> bool:
+        return self.lock.is_at_rest()
+
+    def floor(self) -> Floor:
+        return self.lock.floor()
+
+    def release(self, held: Held) -> None:
+        inside = self.inside
+        if held not in inside:
+            raise held._not_held()
+        with self.membership.turn:
+            self.tally.add_hold(held)
+            if len(inside) == 1:
+                self.inside = NOBODY
+                self._leave()
+                if self.queue:
+                    self.pump()
+            else:
+                assert isinstance(inside, set)
+                inside.remove(held)
+        if self.lock.fences_low():
+            self.above.agreement.renew()

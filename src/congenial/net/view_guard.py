@@ -12,17 +12,12 @@ from typing import Any, Final, cast
 from congenial.kernel.effects import Effect, Restore
 from congenial.kernel.errors import ConfigError, CongenialError, ContractError
 from congenial.kernel.trace import RESTORE
-from congenial.net.agreement import Agreement
 from congenial.net.call import Call
-from congenial.net.codec import Vocabulary
-from congenial.net.entrance import Tally
 from congenial.net.guarded import Issuing
 from congenial.net.logs import log
-from congenial.net.membership import Membership
 from congenial.net.replica import Machine, Replica, copied
 from congenial.net.seat import Seat
-from congenial.net.tries import Tries
-from congenial.net.view_door import Holding, ViewDoor
+from congenial.net.view_door import Followed, FollowingDoor, Holding
 from congenial.parts.views import View
 from congenial.problems.weak import WEAK
 from congenial.systems.catalogue import find_algorithm
@@ -32,21 +27,11 @@ from congenial.transform.replicas import Replicas
 OBJECTS: Final = cast(type[ObjectInViews], cast(type[Replicas], find_algorithm("home-gme+replicas")).lock_class)
 
 
-class ViewGuard(Issuing, ViewDoor):
+class ViewGuard(Issuing, FollowingDoor):
     lock: ObjectInViews
 
-    def __init__(
-        self,
-        membership: Membership,
-        vocabulary: Vocabulary,
-        tally: Tally,
-        key: str,
-        name: str,
-        lock: ObjectInViews,
-        agreement: Agreement,
-        tries: Tries,
-    ) -> None:
-        ViewDoor.__init__(self, membership, vocabulary, tally, key, name, lock, WEAK, agreement, tries)
+    def __init__(self, above: Followed, key: str, name: str, lock: ObjectInViews) -> None:
+        FollowingDoor.__init__(self, above, key, name, lock, WEAK)
         self.begin_issuing(None)
         lock.asks_all = True
         self.named = False  # does the program here use it?

@@ -16,16 +16,14 @@ from congenial.kernel.node import INSIDE
 from congenial.kernel.out import Out
 from congenial.kernel.problem import NO_GROUP
 from congenial.net.call import Call
-from congenial.net.codec import Vocabulary
-from congenial.net.entrance import Entrance, Tally, Want
+from congenial.net.entrance import Entrance, Want
 from congenial.net.hall import ALL_SEATS, Hall
 from congenial.net.held import Held
-from congenial.net.lease import Lease
-from congenial.net.membership import Membership
 from congenial.net.names import MOST_PROCESSES
 from congenial.net.numbering import Numbering
 from congenial.net.seat import Seat
-from congenial.net.tries import Triable, Tries
+from congenial.net.tries import Triable
+from congenial.net.view_door import Followed
 from congenial.parts.homed import Floor
 from congenial.parts.views import View
 from congenial.problems.epochs import EPOCH_BITS, InEpochs
@@ -42,26 +40,38 @@ Action = Callable[[SeatedLock, Out], object]
 class ViewHall(Hall, Triable):
     """`settle` begins the lock of a new seat in the present view."""
 
+    __slots__ = (
+        "above",
+        "listed",
+        "problem",
+        "said_by",
+        "seat_class",
+        "settle_in",
+        "swept_at",
+        "tried",
+        "tries",
+        "trying",
+    )
+
     def __init__(
         self,
-        membership: Membership,
-        vocabulary: Vocabulary,
-        tally: Tally,
+        above: Followed,
         key: str,
         name: str,
         k: int,
         seat_class: type[SeatedLock],
         settle: Callable[[str, SeatedLock], None],
-        lease: Lease,
-        tries: Tries,
     ) -> None:
+        self.above = above
         self.seat_class = seat_class
         self.settle_in = settle
         self.swept_at = 0
+        self.listed = False  # among the entrances that are in use
         self.said_by = ""  # the member from which this one knows how many it lets in, if it has not said so itself
-        super().__init__(membership, vocabulary, tally, key, name, k)
-        self.lease = lease
-        self.tries = tries
+        super().__init__(above.membership, above.vocabulary, above.tally, key, name, k)
+        self.lease = above.agreement.lease
+        self.tries = above.tries
+        self.era = above.era
 
     def _numbering(self, key: str, n: int, k: int) -> Numbering:
         return Numbering(MOST_PROCESSES, 0, k)
@@ -84,6 +94,18 @@ class ViewHall(Hall, Triable):
             self.seats.append(seat)
             self.free.insert(0, seat)
         return self.seats[number]
+
+    def present(self) -> Entrance:
+        return self.above.again(self) if self.forgotten or self.era.over else self
+
+    def on_use(self) -> None:
+        if not self.listed:
+            self.listed = True
+            self.above.on_use(self)
+
+    def _ask(self) -> None:
+        self.on_use()
+        super()._ask()
 
     def _make_room(self) -> None:
         if not self.free and len(self.seats) < self.k:
@@ -142,6 +164,7 @@ class ViewHall(Hall, Triable):
     def move(self, view: View, home: int, since: int) -> list[tuple[str, int, int, int]]:
         """There is a new view; what this member holds in it."""
         held = []
+        self.era = self.above.era
         for seat in self.seats:
             self._call(seat, lambda lock, out: lock.move(view.number, view.processes, home, since, out))
         for seat in self.seats:

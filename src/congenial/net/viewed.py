@@ -10,25 +10,28 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import deque
 from typing import Any, Final
 
+from congenial.kernel.out import PlainOut
 from congenial.net.agreement import VIEWS_KEY, Agreement
 from congenial.net.codec import Vocabulary
 from congenial.net.door import Door
-from congenial.net.entrance import Entrance
-from congenial.net.errors import ClusterDegraded, ProtocolError
+from congenial.net.entrance import Entrance, Era
+from congenial.net.errors import ProtocolError
 from congenial.net.hall import Hall, disagreement
 from congenial.net.lease import Lease
 from congenial.net.link import Link
 from congenial.net.membership import Membership
 from congenial.net.names import MOST_PROCESSES, first_holder, is_guarded, is_semaphore, shown
+from congenial.net.numbering import Numbering
 from congenial.net.replica import Machine
 from congenial.net.table import LockTable, check_key
 from congenial.net.tries import Triable, Tries
-from congenial.net.view_door import Holding, ViewDoor
+from congenial.net.view_door import FollowingDoor, Holding, ViewDoor
 from congenial.net.view_guard import OBJECTS, ViewGuard
 from congenial.net.view_hall import ViewHall
-from congenial.net.wire import Data, Echo, Parting, SeatData, Seats
+from congenial.net.wire import Data, Echo, LockData, Parting, SeatData, Seats
 from congenial.parts.bearing import Attendance
 from congenial.parts.homed import Floor
 from congenial.parts.views import View
@@ -37,11 +40,16 @@ from congenial.transform.instances import Setting
 from congenial.transform.lock_in_views import NO_FLOOR, Inherited, InView, LockInViews
 from congenial.transform.views import InViews, Told
 
-HELD_AT_A_TIME: Final = 1000  # locks in one message
-IDLE_TIME: Final = 10.0  # seconds after which a lock that is not used is forgotten, at the latest after twice that
+NO_VIEW: Final = -1
+HELD_AT_A_TIME: Final = 200  # locks in one message
+SERVED_AT_A_TIME: Final = 200  # locks that go on with what was told, before others get a turn
+LOOKED_AT_A_TIME: Final = 500  # locks of which one tick finds out whether they are still in use
+FREED_AT_A_TIME: Final = 2000  # locks of earlier views in one tick
+IDLE_TIME: Final = 10.0  # seconds after which a lock that is not used may be forgotten
+SWEPT_AT_A_TIME: Final = 200  # locks that one tick may forget
+SWEEPS: Final = 200  # ticks in which all are looked at, if they are more
 LEAVING: Final = 2.0  # seconds for the others to agree that this process is a member no more
 PAUSE: Final = 0.01  # seconds, before looking again whether objects are up to date
-SWEPT_AT_A_TIME: Final = 200  # locks that are looked at in one tick
 
 
 class Late:
@@ -75,6 +83,13 @@ class ViewedLocks(LockTable):
         membership.handlers[Parting] = lambda link, _: self.on_gone(link.peer)
         membership.electorate = self.agreement.voters
         membership.resumes = True
+        self.numbering = Numbering(MOST_PROCESSES, 0)
+        self.out = PlainOut()
+        self.era = Era()  # the time of the present view
+        self.used: deque[ViewDoor | ViewHall] = deque()  # all that are in use, and some that were a moment ago
+        self.dropped: list[dict[str, Any]] = []  # locks of earlier views, to be freed little by little
+        self.number = NO_VIEW  # of the present view, while this process is a member
+        membership.handlers[LockData] = self.on_lock_data
         self.told: set[int] = set()  # the members that have told all that they hold
         self.rest = 0.0  # for how long leases of other processes last
         self.served = asyncio.Event()  # all have told, and no such lease lasts
@@ -82,7 +97,9 @@ class ViewedLocks(LockTable):
         self.floor: Floor = NO_FLOOR  # above which the locks of this home that were forgotten go on
         self.to_sweep: list[ViewDoor | ViewHall] = []
         self.swept_at = membership.now()
+        self.sweeps = SWEPT_AT_A_TIME
         self.attendance = Attendance()  # of this process, for objects of which it has not heard yet
+        self.objects: dict[str, ViewGuard] = {}  # which are doors as well
 
     @property
     def lease(self) -> Lease:
@@ -131,11 +148,30 @@ class ViewedLocks(LockTable):
         while any([guard.lock.is_sending() for guard in self._guards()]) and self.membership.now() < end:
             await asyncio.sleep(PAUSE)
 
-    def _followers(self) -> list[ViewDoor | ViewHall]:
-        return [entrance for entrance in self.entrances() if isinstance(entrance, (ViewDoor, ViewHall))]
+    # -- locks in use ----------------------------------------------------------------------------------
+
+    def on_use(self, entrance: Entrance) -> None:
+        assert isinstance(entrance, (ViewDoor, ViewHall))
+        self.used.append(entrance)
+
+    def in_use(self) -> list[Entrance]:
+        """Others have no holders and nobody that waits."""
+        return [*self.used, *self.objects.values()]
+
+    def _look_at_used(self) -> None:
+        """Some of those that were in use are not any more."""
+        for _ in range(min(len(self.used), LOOKED_AT_A_TIME)):
+            entrance = self.used.popleft()
+            if entrance.idle or entrance.forgotten:
+                entrance.listed = False
+            else:
+                self.used.append(entrance)
+
+    def _followers(self) -> list[FollowingDoor | ViewHall]:
+        return [entrance for entrance in self.entrances() if isinstance(entrance, (FollowingDoor, ViewHall))]
 
     def _guards(self) -> list[ViewGuard]:
-        return [door for door in self.doors.values() if isinstance(door, ViewGuard)]
+        return list(self.objects.values())
 
     # -- tries -----------------------------------------------------------------------------------------
 
@@ -154,9 +190,8 @@ class ViewedLocks(LockTable):
     def _make_door(self, key: str, name: str) -> Door:
         if is_guarded(key):
             return self._make_guard(key)
-        membership, vocabulary, problem = self.membership, self.vocabulary, self.system.problem
-        lock = self.lock_class(membership.me, MOST_PROCESSES, self.settings)
-        door = ViewDoor(membership, vocabulary, self.tally, key, name, lock, problem, self.agreement, self.tries)
+        lock = self.lock_class(self.membership.me, MOST_PROCESSES, self.settings)
+        door = ViewDoor(self, self.out, key, name, lock, self.system.problem)
         self.doors[key] = door
         self._bring_up(door)
         return door
@@ -174,10 +209,8 @@ class ViewedLocks(LockTable):
     def _make_guard(self, key: str) -> ViewGuard:
         membership = self.membership
         lock = OBJECTS(membership.me, MOST_PROCESSES, ())
-        guard = ViewGuard(
-            membership, self.vocabulary, self.tally, key, shown(key[1:]), lock, self.agreement, self.tries
-        )
-        self.doors[key] = guard
+        guard = ViewGuard(self, key, shown(key[1:]), lock)
+        self.doors[key] = self.objects[key] = guard
         if membership.opened.is_set():
             lock.attendance.copy(self.attendance)
             self._bring_up(guard)
@@ -188,11 +221,7 @@ class ViewedLocks(LockTable):
         return self.doors.get(key) or self._make_door(key, shown(key))
 
     def _make_hall(self, key: str, name: str, k: int) -> Hall:
-        membership, vocabulary = self.membership, self.vocabulary
-        lease = self.agreement.lease
-        hall = ViewHall(
-            membership, vocabulary, self.tally, key, name, k, self.seat_class, self._settle, lease, self.tries
-        )
+        hall = ViewHall(self, key, name, k, self.seat_class, self._settle)
         self.halls[key] = hall
         self._bring_up(hall)
         return hall
@@ -217,7 +246,7 @@ class ViewedLocks(LockTable):
 
     def known(self) -> set[tuple[str, int]]:
         """Nobody needs to be reminded of locks that follow views."""
-        return {(key, 0) for key, door in self.doors.items() if not isinstance(door, ViewDoor)}
+        return set()
 
     def again(self, entrance: Entrance) -> Entrance:
         if isinstance(entrance, Hall):
@@ -225,11 +254,11 @@ class ViewedLocks(LockTable):
         return super().again(entrance)
 
     def _bring_up(self, entrance: Entrance) -> None:
-        if not isinstance(entrance, (ViewDoor, ViewHall)):
+        if not isinstance(entrance, (FollowingDoor, ViewHall)):
             super()._bring_up(entrance)
         elif self.membership.opened.is_set():
             with self.membership.turn:
-                if isinstance(entrance, ViewDoor):
+                if isinstance(entrance, FollowingDoor):
                     self._settle(entrance.key, entrance.lock)
                 entrance.pump()
 
@@ -258,25 +287,19 @@ class ViewedLocks(LockTable):
 
     def on_missed(self, link: Link) -> None:
         """This process goes on as another one, which has done nothing yet."""
-        error = ClusterDegraded(f"messages from {link.name!r} were lost: restart {self.membership.name!r}")
-        for entrance in self.entrances():
-            if not isinstance(entrance, (ViewDoor, ViewHall)):
-                entrance.fail(error)
         self.agreement.begin_anew()
 
     def on_view(self, view: View, since: int, rest: float) -> None:
+        self.number = view.number if since >= 0 else NO_VIEW
         self.told = set()
         self.rest = 0.0
         self.served.clear()
         self.floor = NO_FLOOR
         self.attendance.attend(since, view.number)
         held: dict[int, list[Holding]] = {process: [] for process in view.processes}
-        for entrance in self._followers():
-            if entrance.idle and not isinstance(entrance, ViewGuard):
-                self._drop(entrance)
-            else:
-                home = self._home(entrance.key, view)
-                held[view.processes[home]] += entrance.move(view, home, since)
+        for entrance in self._forget_unused():
+            home = self._home(entrance.key, view)
+            held[view.processes[home]] += entrance.move(view, home, since)
         if since >= 0:
             for process in view.processes:
                 self._tell(process, view.number, held[process], rest)
@@ -285,6 +308,30 @@ class ViewedLocks(LockTable):
         later, self.later = self.later, []
         for peer, late in later:
             self._on_late(peer, late)
+
+    def _forget_unused(self) -> list[FollowingDoor | ViewHall]:
+        """The locks that are in use, and the guarded objects. All others are forgotten, and cost nothing."""
+        used, self.used = self.used, deque()
+        self.dropped += [self.doors, self.halls]
+        self.to_sweep = []
+        self.era.over = True
+        self.era = Era()
+        self.doors, self.halls = {**self.objects}, {}
+        kept: list[FollowingDoor | ViewHall] = list(self.objects.values())
+        for entrance in used:
+            if entrance.forgotten or entrance.idle:
+                entrance.listed = False
+            else:
+                self.used.append(entrance)
+                self._keep(entrance)
+                kept.append(entrance)
+        return kept
+
+    def _keep(self, entrance: ViewDoor | ViewHall) -> None:
+        if isinstance(entrance, ViewHall):
+            self.halls[entrance.key] = entrance
+        else:
+            self.doors[entrance.key] = entrance
 
     def _tell(self, process: int, number: int, held: list[Holding], rest: float) -> None:
         for start in range(0, len(held) + 1, HELD_AT_A_TIME):
@@ -300,7 +347,7 @@ class ViewedLocks(LockTable):
         for key, number, group, fence in told.held:
             check_key(key)
             found = self._hall_of(peer, key, group) if is_semaphore(key) else self._door_of(key)
-            assert isinstance(found, (ViewDoor, ViewHall))
+            assert isinstance(found, (FollowingDoor, ViewHall))
             found.take_over(peer, number, group, fence)
         self.rest = max(self.rest, min(told.rest, self.agreement.grants.longest))
         if told.last:
@@ -325,9 +372,18 @@ class ViewedLocks(LockTable):
         if self.agreement.view is view and not self.membership.closing:
             with self.membership.turn:
                 self.served.set()
-                for entrance in self._followers():
-                    if entrance.is_home():
+                self._serve_some(view, [entrance for entrance in self._followers() if entrance.is_home()])
+
+    def _serve_some(self, view: View, homes: list[FollowingDoor | ViewHall]) -> None:
+        """Begin with what was told of these locks, some at a time. New ones have nothing to begin with."""
+        if self.agreement.view is view and not self.membership.closing:
+            with self.membership.turn:
+                for entrance in homes[-SERVED_AT_A_TIME:]:
+                    if not entrance.forgotten:
                         entrance.serve()
+                del homes[-SERVED_AT_A_TIME:]
+            if homes:
+                self.membership.loop.call_soon(self._serve_some, view, homes)
 
     # -- what peers send -------------------------------------------------------------------------------
 
@@ -336,9 +392,24 @@ class ViewedLocks(LockTable):
         message = self.vocabulary.message(data.body)
         if data.lock != VIEWS_KEY:
             check_key(data.lock)
-        if not isinstance(message, (Told, InView, Inherited)):
-            self.agreement.receive(link.peer, message)
+        if isinstance(message, (Told, InView, Inherited)):  # those of guarded objects
+            self._on_late(link.peer, Late(data.lock, message))
         else:
+            self.agreement.receive(link.peer, message)
+
+    def on_lock_data(self, link: Link, data: LockData[Any]) -> None:
+        """What most frames are."""
+        body = self.vocabulary.message(data.body)
+        if data.view == self.number >= 0:
+            door = self.doors.get(data.lock)
+            if door is None:
+                check_key(data.lock)
+                door = self._make_door(data.lock, shown(data.lock))
+            door.receive(link.peer, Inherited(data.view, data.fence, body) if data.fence else InView(data.view, body))
+        else:
+            self.membership.require_open()
+            check_key(data.lock)
+            message = Inherited(data.view, data.fence, body) if data.fence else InView(data.view, body)
             self._on_late(link.peer, Late(data.lock, message))
 
     def on_seat_data(self, link: Link, data: SeatData[Any]) -> None:
@@ -381,23 +452,24 @@ class ViewedLocks(LockTable):
 
     def on_suspicion(self, peer: int, away: bool) -> None:
         self.agreement.suspect(peer, away)
-        super().on_suspicion(peer, away)
 
     # -- locks that nobody uses ------------------------------------------------------------------------
 
     def on_tick(self, now: float) -> None:
-        self.complaint.look(self._waiting_since, now)
         self._fail_hopeless(now)
+        self._look_at_used()
         if self.agreement.lease.look():
             self.on_lapse(self.agreement.lease)
         for guard in self._guards():
             guard.look(now)
         if not self.to_sweep and now - self.swept_at > IDLE_TIME:
             self.swept_at = now
-            self.to_sweep = [entrance for entrance in self._followers() if not isinstance(entrance, ViewGuard)]
-        for entrance in self.to_sweep[-SWEPT_AT_A_TIME:]:
+            self.to_sweep = [lock for lock in self.entrances() if isinstance(lock, (ViewDoor, ViewHall))]
+            self.sweeps = max(SWEPT_AT_A_TIME, len(self.to_sweep) // SWEEPS)
+        for entrance in self.to_sweep[-self.sweeps :]:
             self._sweep(entrance)
-        del self.to_sweep[-SWEPT_AT_A_TIME:]
+        del self.to_sweep[-self.sweeps :]
+        self._free_some()
 
     def _sweep(self, entrance: ViewDoor | ViewHall) -> None:
         """Forget a lock that was not used since it was last looked at."""
@@ -412,6 +484,14 @@ class ViewedLocks(LockTable):
             fence, serial = entrance.floor()
             self.floor = (max(self.floor[0], fence), max(self.floor[1], serial))
             self._drop(entrance)
+
+    def _free_some(self) -> None:
+        for _ in range(FREED_AT_A_TIME):
+            while self.dropped and not self.dropped[-1]:
+                self.dropped.pop()
+            if not self.dropped:
+                return
+            self.dropped[-1].popitem()
 
     def _drop(self, entrance: ViewDoor | ViewHall) -> None:
         entrance.forgotten = True

@@ -1,7 +1,8 @@
 """What travels between members, in bytes.
 
 A connection carries frames: one byte of version, three bytes of length, then that many bytes of msgpack. The frames are
-the structures below. A lock's own messages travel inside `Data` and `SeatData`; `congenial.net.codec` encodes them.
+the structures below. A lock's own messages travel inside `Data`, `LockData` and `SeatData`; `congenial.net.codec`
+encodes them.
 Anything that does not decode to exactly the declared types is refused with a `ProtocolError`.
 
 Releases that differ may be mixed while a cluster is upgraded. `VERSION` is that of the frames' format. `SPEAKS` says
@@ -166,6 +167,17 @@ class SeatData(Frame, Generic[Body], tag=9):
     body: Body
 
 
+class LockData(Frame, Generic[Body], tag=30):
+    """As `Data`, for a lock that follows views (`congenial.transform.lock_in_views`): what most frames are."""
+
+    number: int
+    received: int
+    lock: str
+    view: int
+    fence: int  # of `Inherited`; 0 for `InView`
+    body: Body
+
+
 class Seats(Frame, tag=10):
     """At the sender, this semaphore admits k tasks."""
 
@@ -240,18 +252,16 @@ class Unknown(Frame, tag=0):
 
 
 _encoder = msgspec.msgpack.Encoder()
-_encode_into = _encoder.encode_into
+_encode = _encoder.encode
 _VERSION_BITS = VERSION << 24
 
 
 def encode_frame(frame: Frame) -> bytes:
-    body = bytearray(HEADER)
-    _encode_into(frame, body, HEADER)
-    size = len(body) - HEADER
+    body = _encode(frame)
+    size = len(body)
     if size > LONGEST_FRAME:
         raise ProtocolError(f"a frame of {size} bytes is too long to send; {LONGEST_FRAME} are allowed")
-    body[:HEADER] = (_VERSION_BITS | size).to_bytes(HEADER, "big")
-    return bytes(body)
+    return (_VERSION_BITS | size).to_bytes(HEADER, "big") + body
 
 
 class FrameReader:

@@ -65,6 +65,7 @@ from congenial.kernel.inputs import shown
 from congenial.kernel.node import Node
 from congenial.kernel.places import told
 from congenial.systems.contract import check_declarations
+from congenial.systems.view_locks import LOCK_CLASSES
 from congenial.transform.crash_restart import SPEC as RESTART
 from congenial.transform.crash_restart import restarted
 from congenial.transform.epochs import SPEC as EPOCHS
@@ -72,7 +73,7 @@ from congenial.transform.epochs import in_epochs
 from congenial.transform.replicas import SPEC as REPLICAS
 from congenial.transform.replicas import with_replicas
 from congenial.transform.views import SPEC as VIEWS
-from congenial.transform.views import in_views
+from congenial.transform.views import in_views, lock_classes
 
 ALGORITHMS: dict[str, type[Node]] = {
     algorithm.spec.name: algorithm
@@ -182,6 +183,7 @@ TRANSFORMS: dict[str, Callable[[type[Node]], type[Node]]] = {
     "replicas": with_replicas,
 }
 """What can be made of an algorithm, by the name that is appended to its own."""
+lock_classes.update(LOCK_CLASSES)
 TRANSFORM_SPECS = (EPOCHS, RESTART, VIEWS, REPLICAS)
 
 _transformed: dict[str, type[Node]] = {}  # made once each: the class is part of a node's state

@@ -258,14 +258,20 @@ SPEC = Spec(
 )
 
 
+LockClasses = tuple[type[LockInViews] | None, type[SeatedLock] | None]
+lock_classes: dict[type[Node], LockClasses] = {}
+"""For algorithms that have compiled classes of their own; for others they are made at run time."""
+
+
 def in_views(algorithm: type[Node]) -> type[Node]:
     """The class of nodes that run an algorithm in views."""
     if not issubclass(algorithm, Homed):
         raise ConfigError(f"{algorithm.spec.name} cannot run in views: it has no home")
     about = {"algorithm": algorithm, "__module__": __name__}
+    lock_class, seat_class = lock_classes.get(algorithm, (None, None))
     namespace = {
-        "lock_class": type(f"{algorithm.__name__}Lock", (LockInViews,), about),
-        "seat_class": type(f"{algorithm.__name__}Seat", (SeatedLock,), about),
+        "lock_class": lock_class or type(f"{algorithm.__name__}Lock", (LockInViews,), about),
+        "seat_class": seat_class or type(f"{algorithm.__name__}Seat", (SeatedLock,), about),
         "spec": combined(algorithm.spec, SPEC, InEpochs(algorithm.spec.problem or MUTEX)),
         "made_of": (algorithm, LockInViews, Views),
         "__doc__": f"{algorithm.__name__}, {SPEC.title}.",

@@ -28,6 +28,7 @@ Our own, 2026. There is no fence: the k processes that are inside cannot be put 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -102,8 +103,9 @@ class Permits(Part):
         self.serial = inherited_serial(n - 1)  # the latest one
         self.last = NOBODY  # the process that was granted a permit last
         self.queue: list[int] = []
+        self.waiting: set[int] = set()  # the processes in the queue, to be found quickly
         self.holders: dict[int, int] = {}  # of permits that are not here: serial -> process
-        self.kept: set[int] = set()  # serials of those that may be kept
+        self.kept: list[int] = []  # serials of those that may be kept, the oldest first
         self.recalled: set[int] = set()  # of those that were recalled, and not answered yet
         self.busy: set[int] = set()  # and of those that were recalled while in use
 
@@ -113,13 +115,17 @@ class Permits(Part):
 
     def on_ask(self, process: int) -> list[tuple[int, Message]]:
         self.queue.append(process)
+        self.waiting.add(process)
         return self._serve()
 
     def on_return(self, serial: int) -> list[tuple[int, Message]]:
         self.free += 1
         del self.holders[serial]
-        for serials in (self.kept, self.recalled, self.busy):
-            serials.discard(serial)
+        self.recalled.discard(serial)
+        self.busy.discard(serial)
+        at = bisect_left(self.kept, serial)
+        if at < len(self.kept) and self.kept[at] == serial:
+            del self.kept[at]
         return self._serve()
 
     def on_busy(self, serial: int) -> list[tuple[int, Message]]:
@@ -132,10 +138,10 @@ class Permits(Part):
         mail: list[tuple[int, Message]] = []
         while self.queue and self.free > 0:
             process = self.queue.pop(0)
+            self.waiting.remove(process)
             mail.append((process, self._grant(process)))
         while self.queue and self.kept and len(self.recalled) < len(self.queue) + len(self.busy):
-            serial = min(self.kept)
-            self.kept.remove(serial)
+            serial = self.kept.pop(0)
             self.recalled.add(serial)
             mail.append((self.holders[serial], Recall(serial)))
         return mail
@@ -146,7 +152,7 @@ class Permits(Part):
         self.holders[self.serial] = process
         keep = process != HOME and not self.queue and (self.free > 0 or process == self.last)
         if keep:
-            self.kept.add(self.serial)
+            self.kept.append(self.serial)
         self.last = process
         return Grant(self.serial, keep)
 
@@ -228,7 +234,7 @@ class HomeK(Homed):
             self._on_recall(msg.serial, out)
         elif self.permits is None:
             raise self.unexpected(src, msg)
-        elif isinstance(msg, Ask) and src not in self.permits.queue:
+        elif isinstance(msg, Ask) and src not in self.permits.waiting:
             self._send(self.permits.on_ask(src), out)
         elif isinstance(msg, Return) and self.permits.holders.get(msg.serial) == src:
             self._send(self.permits.on_return(msg.serial), out)
