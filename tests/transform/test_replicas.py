@@ -28,10 +28,11 @@ InViews: Any = find_algorithm(REPLICAS)
 
 
 class Short(Replica):
-    """Forgets soon what it has executed, and sends its state in small pieces."""
+    """Forgets soon what it has executed, and sends its state in small pieces; not too small, since every new view begins
+    to send them again."""
 
     longest_log = 1
-    piece_size = 7
+    piece_size = 100
 
 
 def made_with(object_class: type[Any], **more: Any) -> type[Node]:
