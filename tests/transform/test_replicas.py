@@ -28,8 +28,8 @@ InViews: Any = find_algorithm(REPLICAS)
 
 
 class Short(Replica):
-    """Forgets soon what it has executed, and sends its state in small pieces; not too small, since every new view begins
-    to send them again."""
+    """Forgets soon what it has executed, and sends its state in small pieces. They are not too small, since every new
+    view begins to send them again."""
 
     longest_log = 1
     piece_size = 100
