@@ -148,6 +148,8 @@ POOLS: dict[str, tuple[str, ...]] = {
     "socket": ("none.sock", "old.txt"),
     "state": ("state", "folder", "old.txt"),
     "metrics_port": ("0", "8"),
+    "slow": ("0", "1", "nan"),
+    "find": ("jobs", ""),
     "seeds": ("127.0.0.1:1", "nowhere", "127.0.0.1:1,127.0.0.1:2"),
     "address": ("127.0.0.1:7109", "nowhere"),
     "promote": ("a", "z"),

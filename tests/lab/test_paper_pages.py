@@ -23,7 +23,15 @@ from congenial.lab.sweep import Point
 from congenial.lab.written import parts_of
 
 DOCS = Path(__file__).parents[2] / "docs"
-OLDER = ("token-gme", "survey", "frontier")  # than the code; docs/reproductions/README.md says why
+OLDER = (
+    "token-gme",
+    "survey",
+    "frontier",
+    "surrogate",
+    "drs-gme",
+    "wme",
+    "comparison",
+)  # docs/reproductions/README.md says why
 CELL = re.compile(r"(?<!\\)\|")  # a bar that ends a cell
 
 

@@ -30,7 +30,8 @@ from trials import Trial
 from congenial.lab import sources
 
 SOURCES = Path(__file__).parents[2] / "src"
-ROOMS = ("congenial.algorithms", "congenial.transform", "congenial.systems.catalogue")
+ON_TOP = ("congenial.systems.catalogue", "congenial.systems.view_locks")  # import the algorithms
+ROOMS = ("congenial.algorithms", "congenial.transform", *ON_TOP)
 MEMORY = 4 << 30
 LEAST_SECONDS = 4.0
 PATIENCE = 10  # times the original's CPU time, after which a mutant has hung
@@ -140,9 +141,7 @@ def put_in_place(mutant: Mutant) -> None:
     FINDER.mutated = module_name(mutant.path)
     FINDER.source = mutant.source()
     for name in list(sys.modules):
-        depends = name == "congenial.systems.catalogue" or (
-            name.startswith(ROOMS[:2]) and FINDER.mutated in _known_imports(name)
-        )
+        depends = name in ON_TOP or (name.startswith(ROOMS[:2]) and FINDER.mutated in _known_imports(name))
         if depends:
             del sys.modules[name]
             package, _, module = name.rpartition(".")

@@ -262,6 +262,11 @@ class BlockingGuarded:
         """A copy of the object as it is here. It may be behind."""
         return self._cluster._call(lambda: deepcopy(self._guarded.replica))
 
+    @property
+    def behind(self) -> int | None:
+        """As `Guarded.behind`."""
+        return self._cluster._call(lambda: self._guarded.behind)
+
     def acquire(self) -> BlockingSection:
         return BlockingSection(self._cluster, self._cluster._run(self._guarded.acquire(), undo=Held.release))
 

@@ -13,6 +13,7 @@ for good, and while a process is down the others remember ever more for it. Here
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, cast
 
@@ -54,7 +55,8 @@ class Replica(Resource):
 
     def snapshot(self) -> bytes:
         if not has_snapshots(self.machine):
-            return SavedForm().encode(freeze(self.machine))
+            values = {name: getattr(self.machine, name) for name in attributes(self.machine)}
+            return SavedForm().encode(freeze((type(self.machine).__name__, values)))
         state = cast(Any, self.machine).snapshot()
         if not isinstance(state, (bytes, bytearray, memoryview)):
             raise ContractError(f"{type(self.machine).__name__}.snapshot() must return bytes, not {state!r}")
@@ -65,13 +67,14 @@ class Replica(Resource):
         if has_snapshots(machine):
             machine.restore(state)
             return
-        other = thaw(SavedForm().decode(state))
-        if type(other) is not type(machine):
-            raise ContractError(f"the others guard a {type(other).__name__}, not a {type(machine).__name__}")
-        for name in set(attributes(machine)) - set(attributes(other)):
+        told: Any = thaw(SavedForm().decode(state))
+        kind, values = told
+        if kind != type(machine).__name__:
+            raise ContractError(f"the others guard a {kind}, not a {type(machine).__name__}")
+        for name in set(attributes(machine)) - set(values):
             delattr(machine, name)
-        for name in attributes(other):
-            object.__setattr__(machine, name, getattr(other, name))
+        for name in values:
+            object.__setattr__(machine, name, values[name])
 
     def apply(self, operation: object) -> object:
         try:
@@ -86,7 +89,7 @@ def has_snapshots(machine: object) -> bool:
 
 def copied(machine: Machine) -> Machine:
     """A machine of its own for a replica. `ContractError` if it has no snapshots and is not plain data, either."""
-    return machine if has_snapshots(machine) else cast(Machine, thaw(freeze(machine)))
+    return machine if has_snapshots(machine) else deepcopy(machine)
 
 
 @dataclass(frozen=True)

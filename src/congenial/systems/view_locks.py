@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from mypy_extensions import mypyc_attr
+
 from congenial.algorithms.group.home_gme import HomeGME
 from congenial.algorithms.kmutex.home_k import HomeK
 from congenial.kernel.node import Node
@@ -12,10 +14,12 @@ from congenial.transform.lock_in_views import LockInViews, SeatedLock
 from congenial.transform.views import LockClasses
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)  # or a node could not be made without calling __init__, as copies are
 class HomeGMELock(LockInViews):
     algorithm: ClassVar[type[Homed]] = HomeGME
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class HomeKSeat(SeatedLock):
     algorithm: ClassVar[type[Homed]] = HomeK
 
