@@ -456,10 +456,10 @@ def _named(changed: str, words: str) -> bool:
     top = Path(changed).parts
     if top[0] != "here":
         return False
-    return any(part in words for part in top[1:]) or (top[1] in ("runs", "certs") and top[1] in DEFAULTS)
+    return any(part in words for part in top[1:]) or top[1] in DEFAULTS
 
 
-DEFAULTS = ("runs", "certs")  # where sweep, reproduce and certs write if they are told nothing else
+DEFAULTS = ("runs", "certs", "jukebox.html")  # where sweep, reproduce, certs and demo write if told nothing else
 
 
 def run_many(first: int, seconds: float, only: str = "", most: int = 1 << 60) -> tuple[int, list[str]]:
