@@ -30,7 +30,7 @@ from racks import Rack
 
 from congenial.kernel.errors import ConfigError
 from congenial.net.client import Client
-from congenial.net.config import DEFAULT_ALGORITHM, free_addresses
+from congenial.net.config import DEFAULT_ALGORITHM, follows_views, free_addresses
 from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld
 from congenial.systems.catalogue import find_algorithm
 from congenial.testing.witness import Outdated, Reporter
@@ -51,7 +51,7 @@ class Machines:
 
     def __init__(self, folder: Path, algorithm: str = DEFAULT_ALGORITHM) -> None:
         self.folder = folder
-        self.elastic = algorithm.endswith("+views")  # guests may come
+        self.elastic = follows_views(algorithm)  # guests may come
         self.rack: Rack | None = Rack(folder, NODES)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         try:
@@ -142,7 +142,6 @@ class Chaos:
         self.forgetful = 0  # how many have just lost their memory
         self.reminding: asyncio.Task[None] | None = None
         self.takeovers = 0
-        self.guests = machines.elastic
         self.end = 0.0
 
     async def run(self) -> Tally:
@@ -152,7 +151,7 @@ class Chaos:
         self.end = time.monotonic() + self.seconds
         async with Reporter(self.witness) as reporter:
             programs = [self._program(name, number, self.end) for name in NODES for number in range(3)]
-            guests = [self._guests(number) for number in range(GUESTS if self.guests else 0)]
+            guests = [self._guests(number) for number in range(GUESTS if self.machines.elastic else 0)]
             await asyncio.gather(*programs, self._mischief(), *guests)
             await self._all_is_well()
             if self.reminding is not None:

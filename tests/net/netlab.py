@@ -9,12 +9,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
 from congenial.net.config import ClusterConfig, Timing
 from congenial.net.locks import Cluster
+from congenial.net.viewed import ViewedLocks
 
 NAMES = "abcdefgh"
 IN_EPOCHS = {"algorithm": "token-gme+epochs", "semaphores": "srimani-reddy+epochs"}
@@ -49,6 +50,23 @@ async def clusters(n: int, ready: bool = True, **settings: Any) -> AsyncIterator
     finally:
         for member in members:
             await member.close()
+
+
+def run(story: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(story, 120))
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(30):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+def table(member: Cluster) -> ViewedLocks:
+    """The locks of a member that follow views."""
+    locks = member._host.locks
+    assert isinstance(locks, ViewedLocks)
+    return locks
 
 
 async def crash(member: Cluster) -> None:

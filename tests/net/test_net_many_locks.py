@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import random
-from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
-from netlab import QUICK, clusters, crash
+from netlab import QUICK, clusters, crash, run, table, until
 
 from congenial.kernel.message import Message
 from congenial.kernel.node import IDLE, INSIDE
@@ -20,29 +19,12 @@ from congenial.net.entrance import YIELD_EVERY
 from congenial.net.locks import Cluster
 from congenial.net.view_door import ViewDoor
 from congenial.net.view_hall import ViewHall
-from congenial.net.viewed import ViewedLocks
 from congenial.problems.epochs import InEpochs
 from congenial.problems.group import GROUP
 from congenial.systems.view_locks import HomeGMELock
 from congenial.transform.lock_in_views import LockInViews
 
 LOCKS = 300
-
-
-def run(story: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(story, 120))
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(30):
-        while not condition():
-            await asyncio.sleep(0.005)
-
-
-def table(member: Cluster) -> ViewedLocks:
-    locks = member._host.locks
-    assert isinstance(locks, ViewedLocks)
-    return locks
 
 
 async def use_all(member: Cluster, locks: int = LOCKS) -> None:

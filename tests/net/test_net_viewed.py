@@ -2,33 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any
-
 import pytest
-from netlab import QUICK, clusters
+from netlab import QUICK, clusters, run, table, until
 
 from congenial.net.errors import LockTimeout
 from congenial.net.locks import Cluster
 from congenial.net.names import first_holder, lock_key
-from congenial.net.viewed import ViewedLocks
-
-
-def run(story: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(story, 120))
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(30):
-        while not condition():
-            await asyncio.sleep(0.005)
-
-
-def table(member: Cluster) -> ViewedLocks:
-    locks = member._host.locks
-    assert isinstance(locks, ViewedLocks)
-    return locks
 
 
 async def forgotten(members: list[Cluster]) -> None:

@@ -215,9 +215,13 @@ class ClusterConfig:
         """All addresses of members that are known before any of them is called."""
         return [*self.nodes.values(), *self.seeds, *([self.address] if self.address else [])]
 
+    def called_at(self, name: str) -> str:
+        """The address at which others call a member; empty if any free port will do."""
+        return self.nodes.get(name, self.address)
+
     def listening(self, name: str) -> str:
-        """The address at which a member listens. Others call it at its address in `nodes`."""
-        return listening_address(self.listen, self.nodes.get(name, self.address))
+        """The address at which a member listens, where that is given."""
+        return listening_address(self.listen, self.called_at(name))
 
     def system(self) -> System:
         return System(find_algorithm(self.algorithm), max(len(self.nodes), 1), self.options)

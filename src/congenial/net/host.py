@@ -38,7 +38,7 @@ class Host:
     def __init__(self, name: str, config: ClusterConfig, place: str = "", storage: Storage | None = None) -> None:
         self.name = name
         self.config = config
-        self.place = place or config.nodes.get(name, config.address)  # where the others can call this process
+        self.place = place or config.called_at(name)  # where the others can call this process
         self.system = config.system()
         semaphores = config.semaphore_system(1)
         self.vocabulary = Vocabulary(

@@ -250,7 +250,7 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]], Primitives):
     async def _started_host(self) -> Host:
         config = self.config
         listeners: list[socket.socket] = []
-        place = config.nodes.get(self.name, config.address)
+        place = config.called_at(self.name)
         if self._listener is not None:
             start_listening(self._listener)
             listeners.append(self._listener)

@@ -9,6 +9,7 @@ from congenial.kernel.errors import ConfigError
 from congenial.net.agreement import Agreement
 from congenial.net.checked import checked_text, did_you_mean, wrong
 from congenial.net.errors import ClusterDegraded
+from congenial.net.names import process_number
 from congenial.parts.views import GONE, MEMBER, VOTER
 
 AGAIN: Final = 0.1  # seconds after which a request for a role is repeated
@@ -32,7 +33,7 @@ def members_of(agreement: Agreement) -> list[Member]:
     """All members, and the voters that are away, by name."""
     membership, voters = agreement.membership, agreement.voters()
     found = []
-    for process in {*agreement.view.processes, *voters}:
+    for process in agreement.everyone():
         link = membership.link_to.get(process)
         if process == membership.me:
             place = membership.address
@@ -54,7 +55,7 @@ async def assign(agreement: Agreement, name: str, role: str) -> None:
     check_wish(name, role)
     _check(members_of(agreement), name, role)
     membership = agreement.membership
-    process = next(number for number in agreement.everyone() if membership.name_of(number) == name)
+    process = process_number(name, membership.founders)
     patience = 2 * membership.timing.suspect_after + 1
     try:
         async with asyncio.timeout(patience):

@@ -149,9 +149,7 @@ class ViewDoor(FollowingDoor):
         return self.above.again(self) if self.forgotten or self.era.over else self
 
     def on_use(self) -> None:
-        if not self.listed:
-            self.listed = True
-            self.above.on_use(self)
+        self.above.on_use(self)
 
     # -- steps of the node -----------------------------------------------------------------------------
 

@@ -99,9 +99,7 @@ class ViewHall(Hall, Triable):
         return self.above.again(self) if self.forgotten or self.era.over else self
 
     def on_use(self) -> None:
-        if not self.listed:
-            self.listed = True
-            self.above.on_use(self)
+        self.above.on_use(self)
 
     def _ask(self) -> None:
         self.on_use()

@@ -152,7 +152,9 @@ class ViewedLocks(LockTable):
 
     def on_use(self, entrance: Entrance) -> None:
         assert isinstance(entrance, (ViewDoor, ViewHall))
-        self.used.append(entrance)
+        if not entrance.listed:
+            entrance.listed = True
+            self.used.append(entrance)
 
     def in_use(self) -> list[Entrance]:
         """Others have no holders and nobody that waits."""
