@@ -114,7 +114,8 @@ def test_a_slow_link_is_only_slow() -> None:
             for member in (members[0], members[2], members[1]):
                 start = asyncio.get_running_loop().time()
                 async with member.mutex("x", timeout=10):
-                    assert asyncio.get_running_loop().time() - start >= 0.1  # the request's way and the token's
+                    # A request and its answer, or at the home the release of the one before.
+                    assert asyncio.get_running_loop().time() - start >= 0.05
             assert not [link for member in members for link in member._host.membership.links if link.away]
 
     asyncio.run(story())

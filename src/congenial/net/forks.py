@@ -70,12 +70,12 @@ def only_the_parent(name: str) -> str:
 
 
 def drop_transports(transports: Iterable[asyncio.BaseTransport | None]) -> None:
-    """Close this child's copies of connections, in silence."""
+    """Close this child's copies of connections, in silence; those too which the parent was just closing."""
     for transport in transports:
-        if transport is not None and not transport.is_closing():
-            connected: Any = transport.get_extra_info("socket")
-            if connected is not None and _is_still(connected.fileno(), transport.get_extra_info("peername")):
-                drop(connected.fileno())
+        connected: Any = transport.get_extra_info("socket") if transport is not None else None
+        number = connected.fileno() if connected is not None else -1
+        if number >= 0 and transport is not None and _is_still(number, transport.get_extra_info("peername")):
+            drop(number)
 
 
 def drop_server(server: asyncio.AbstractServer | None) -> None:
