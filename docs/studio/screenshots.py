@@ -122,7 +122,7 @@ def cluster(browser: Any, folder: str) -> None:
         page.click("[data-lock=jukebox]")
         page.wait_for_timeout(45_000)
         nodes["dublin"].kill()
-        page.wait_for_selector("#cluster-wrong li:has-text('dublin is away')")
+        page.wait_for_selector("#cluster-wrong li:has-text('dublin has been away')")
         page.wait_for_timeout(8_000)
         page.screenshot(path=HERE / "cluster.png")
 

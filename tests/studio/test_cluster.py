@@ -63,7 +63,7 @@ AWAY = {"links": {"c": link("away", silent_for=5.0), "b": link()}}
 @pytest.mark.parametrize(
     ("told", "said"),
     [
-        (cluster(c=None, a=AWAY), ["c is away since ", "as a sees it: has it crashed?"]),
+        (cluster(c=None, a=AWAY), ["c has been away since ", "as a sees it: has it crashed?"]),
         (cluster(c=None), ["c does not answer, though it is connected"]),
         (
             cluster(c=None, **{name: {"links": {"c": link("down", silent_for=3)}} for name in "ab"}),
@@ -76,7 +76,7 @@ AWAY = {"links": {"c": link("away", silent_for=5.0), "b": link()}}
         (cluster(b={"not_ready": "'b' is no member yet"}), ["b cannot acquire locks now: 'b' is no member yet."]),
         (
             cluster(a={"oldest": {"lock": "x", "for": 75.0}}, b={"oldest": {"lock": "x", "for": 12.0}}),
-            ["A request for “x” at a waits for 1 min 15 s, longer than 10 s, and others do at b."],
+            ["A request for “x” at a has waited for 1 min 15 s, longer than 10 s, and others have at b."],
         ),
         (
             cluster(a={"links": {"b": link(unacknowledged=FULL), "c": link()}}),

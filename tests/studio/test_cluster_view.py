@@ -85,7 +85,7 @@ def test_find_the_holder_of_a_lock_while_its_node_is_killed(visit: Any, nodes: N
     page.wait_for_selector("#lock-timeline .stay.open")
 
     nodes.kill("b")  # the holder's node, and the one that the page asks
-    page.wait_for_selector("#cluster-wrong li:has-text('b is away since')")
+    page.wait_for_selector("#cluster-wrong li:has-text('b has been away since')")
     page.wait_for_selector("#lock-holders li b:has-text('c')")
     until(page, lambda: "wrong" in page.inner_text("#verdict"))
     assert int(page.inner_text("#lock-holders .fence").split()[1]) > int(first.split()[1])

@@ -62,7 +62,7 @@ def _no_answer(name: str, there: dict[str, Status], now: float) -> str:
     if suspecting:
         since = time.strftime("%H:%M:%S", time.localtime(now - silent))
         see = "sees" if len(suspecting) == 1 else "see"
-        return f"{name} is away since {since}, as {listed(suspecting)} {see} it{why}: has it crashed?"
+        return f"{name} has been away since {since}, as {listed(suspecting)} {see} it{why}: has it crashed?"
     if any([link["state"] == "up" for link in met.values()]):
         return f"{name} does not answer, though it is connected: it is stopped or overloaded."
     return f"{name} does not answer: its connections broke, and nothing was heard of it for {lasting(silent)}{why}."
@@ -116,8 +116,9 @@ def _slow(there: dict[str, Status], slow: float) -> list[dict[str, str]]:
             locks.setdefault(lock, []).append((seconds, name))
     found = []
     for lock, ((seconds, name), *others) in list(locks.items())[:MOST_SLOW]:
-        too = f", and others do at {listed([other for _, other in others])}" if others else ""
-        text = f"A request for {quoted(lock)} at {name} waits for {lasting(seconds)}, longer than {lasting(slow)}{too}."
+        too = f", and others have at {listed([other for _, other in others])}" if others else ""
+        waited = f"has waited for {lasting(seconds)}, longer than {lasting(slow)}"
+        text = f"A request for {quoted(lock)} at {name} {waited}{too}."
         found.append({"lock": lock, "text": text})
     return found
 

@@ -18,7 +18,7 @@ const plainNumber = (value) => (value >= 100 || Number.isInteger(value) ? Math.r
 /** @type {Curve[]} each line: the column, and what it is called */
 const CURVES = [
   { title: "Entries a second", lines: [["entries", ""]], text: plainNumber },
-  { title: "Waiting time", lines: [["mean", "mean"], ["most", "99% within"]], text: (value) => (value > ENDLESS ? `over ${ENDLESS} s` : secondsText(value)) }, // prettier-ignore
+  { title: "Waiting time", lines: [["mean", "mean"], ["most", "p99"]], text: (value) => (value > ENDLESS ? `> ${ENDLESS} s` : secondsText(value)) }, // prettier-ignore
   { title: "Tasks", lines: [["waiting", "waiting"], ["inside", "inside"]], text: plainNumber }, // prettier-ignore
   { title: "Messages a second", lines: [["messages", ""]], text: plainNumber },
 ];
