@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from netlab import Cable, clusters, listener
+from netlab import Cable, cabled_clusters, clusters, listener
 
 import congenial
 from congenial.net.certs import make_certificates
@@ -212,9 +212,27 @@ def test_a_program_that_is_cut_off_stops_by_its_clock_before_the_node_goes_on(fo
                 await asyncio.wait([free, told], return_when=asyncio.FIRST_COMPLETED)
                 assert not held.held  # before another one has it
                 await asyncio.wait_for(free, LONG)
-                await asyncio.wait_for(told, LONG)
+                assert "has not answered" in await asyncio.wait_for(told, LONG)
                 cable.cut()
         await cable.close()
+
+    run(story())
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["the node tells", "the program looks at its clock"])
+def test_a_program_learns_that_its_node_was_cut_off(told: bool, folder: Path) -> None:
+    async def story() -> None:
+        async with cabled_clusters(3) as (members, cables):
+            await serve(members[2], folder / "c.sock")
+            async with congenial.connect(folder / "c.sock") as node:
+                held = await node.mutex("x", timeout=LONG).acquire()
+                hear = node._on_answer
+                if not told:
+                    node._on_answer = lambda answer: None if answer.error == "LockLost" else hear(answer)  # type: ignore[method-assign]
+                for cable in cables:
+                    cable.down = True
+                    cable.cut()
+                assert "gone on without" in await asyncio.wait_for(held.lost.wait(), LONG)
 
     run(story())
 

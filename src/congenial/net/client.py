@@ -32,6 +32,7 @@ from congenial.net.asks import ERRORS, REFUSED, Answer, Ask
 from congenial.net.checked import Seconds, Text, checked
 from congenial.net.config import ClusterConfig
 from congenial.net.endpoints import Endpoint, LocalEndpoint, Where, endpoints_of
+from congenial.net.entrance import RAN_OUT
 from congenial.net.errors import ClusterDegraded
 from congenial.net.held import ONLY_HERE, Losable
 from congenial.net.lease import clock
@@ -102,7 +103,7 @@ class RemoteHeld(Losable):
             del self._client.held[self._number]
             with contextlib.suppress(CongenialError):
                 self._client.tell(Ask("release", self._number))
-            self._lose(SILENT)
+            self._lose(self._client.why_over())
 
     def _become(self, other: Any) -> None:
         self._number = other._number
@@ -386,6 +387,10 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
         self._pause = max(allowed / PINGS, SHORTEST_PAUSE)
         self.until = max(self.until, sent + allowed * (1 - answer.drift))
         self._board.hear_members(answer)
+
+    def why_over(self) -> str:
+        """Why what is held is lost, although the node has not said so yet."""
+        return RAN_OUT if clock() - self._heard_at < PINGS / 2 * self._pause else SILENT
 
     async def renew(self) -> None:
         """Ask the node for how long it surely holds what it holds for this program."""
