@@ -34,6 +34,32 @@ def test_locks_that_nobody_uses_are_forgotten_and_their_fences_go_on(monkeypatch
     run(story())
 
 
+def test_many_locks_make_room_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("congenial.net.viewed.MOST_IDLE", 50)
+
+    async def story() -> None:
+        async with clusters(3, timing=QUICK) as members:
+            fences: dict[str, int] = {}
+            most = 0
+            held = [await members[0].group(f"lock {at}", "g").acquire() for at in range(20)]
+            for member in (members[0], members[1], members[0]):
+                for at in range(20, 600):
+                    async with member.mutex(f"lock {at}") as entered:
+                        assert entered.fence > fences.get(entered.name, 0)
+                        fences[entered.name] = entered.fence
+                    if at % 2:
+                        async with member.semaphore(f"lock {at}", 2):
+                            pass
+                    most = max(most, *[len(table(one).doors) + len(table(one).halls) for one in members])
+            assert 50 < most < 300
+            for one in held:
+                one.check()
+                with pytest.raises(LockTimeout):
+                    await members[1].mutex(one.name, timeout=0).acquire()
+
+    run(story())
+
+
 def test_what_one_member_has_forgotten_says_nothing_about_the_locks_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once a member took the sessions of other locks, whose home it was, for those of the lock that it asked for. It
     entered although another member was inside."""

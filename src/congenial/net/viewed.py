@@ -46,6 +46,8 @@ SERVED_AT_A_TIME: Final = 200  # locks that go on with what was told, before oth
 LOOKED_AT_A_TIME: Final = 500  # locks of which one tick finds out whether they are still in use
 FREED_AT_A_TIME: Final = 2000  # locks of earlier views in one tick
 IDLE_TIME: Final = 10.0  # seconds after which a lock that is not used may be forgotten
+MOST_IDLE: Final = 2000  # locks that are kept for their next use; if there are more, each new one makes room
+MAKES_ROOM: Final = 3  # locks that are looked at for each new one: one to find out that it is idle, one to forget it
 SWEPT_AT_A_TIME: Final = 200  # locks that one tick may forget
 SWEEPS: Final = 200  # ticks in which all are looked at, if they are more
 LEAVING: Final = 2.0  # seconds for the others to agree that this process is a member no more
@@ -160,9 +162,9 @@ class ViewedLocks(LockTable):
         """Others have no holders and nobody that waits."""
         return [*self.used, *self.objects.values()]
 
-    def _look_at_used(self) -> None:
+    def _look_at_used(self, most: int) -> None:
         """Some of those that were in use are not any more."""
-        for _ in range(min(len(self.used), LOOKED_AT_A_TIME)):
+        for _ in range(min(len(self.used), most)):
             entrance = self.used.popleft()
             if entrance.idle or entrance.forgotten:
                 entrance.listed = False
@@ -196,6 +198,7 @@ class ViewedLocks(LockTable):
         door = ViewDoor(self, self.out, key, name, lock, self.system.problem)
         self.doors[key] = door
         self._bring_up(door)
+        self._make_room()
         return door
 
     def guard(self, key: str, name: str, machine: Machine) -> ViewGuard:
@@ -226,6 +229,7 @@ class ViewedLocks(LockTable):
         hall = ViewHall(self, key, name, k, self.seat_class, self._settle)
         self.halls[key] = hall
         self._bring_up(hall)
+        self._make_room()
         return hall
 
     def hall(self, key: str, name: str, k: int) -> Hall:
@@ -459,19 +463,35 @@ class ViewedLocks(LockTable):
 
     def on_tick(self, now: float) -> None:
         self._fail_hopeless(now)
-        self._look_at_used()
+        self._look_at_used(LOOKED_AT_A_TIME)
         if self.agreement.lease.look():
             self.on_lapse(self.agreement.lease)
         for guard in self._guards():
             guard.look(now)
         if not self.to_sweep and now - self.swept_at > IDLE_TIME:
-            self.swept_at = now
-            self.to_sweep = [lock for lock in self.entrances() if isinstance(lock, (ViewDoor, ViewHall))]
-            self.sweeps = max(SWEPT_AT_A_TIME, len(self.to_sweep) // SWEEPS)
-        for entrance in self.to_sweep[-self.sweeps :]:
-            self._sweep(entrance)
-        del self.to_sweep[-self.sweeps :]
+            self._list_to_sweep(now)
+        self._sweep_some(self.sweeps)
         self._free_some()
+
+    def _make_room(self) -> None:
+        """There is one lock more. If there are many that nobody uses, look whether others can be forgotten."""
+        if len(self.doors) + len(self.halls) > MOST_IDLE:
+            self._look_at_used(MAKES_ROOM)
+            if len(self.doors) + len(self.halls) > MOST_IDLE + len(self.used):
+                if not self.to_sweep:
+                    self._list_to_sweep(self.membership.now())
+                with self.membership.turn:
+                    self._sweep_some(MAKES_ROOM)
+
+    def _list_to_sweep(self, now: float) -> None:
+        """Begin to look at all locks, the oldest first."""
+        self.swept_at = now
+        self.to_sweep = [lock for lock in reversed(self.entrances()) if isinstance(lock, (ViewDoor, ViewHall))]
+        self.sweeps = max(SWEPT_AT_A_TIME, len(self.to_sweep) // SWEEPS)
+
+    def _sweep_some(self, most: int) -> None:
+        for _ in range(min(len(self.to_sweep), most)):
+            self._sweep(self.to_sweep.pop())
 
     def _sweep(self, entrance: ViewDoor | ViewHall) -> None:
         """Forget a lock that was not used since it was last looked at."""
