@@ -2,12 +2,13 @@
 
     python benchmarks/many_locks.py [--locks 10000,100000] [--held 100] [--suspect-after 1] [--json]
 
-One process, `a`, uses every lock once. Then it and the homes of the locks know them. Measured are
+One process, `a`, uses every lock once, with 20 tasks. It and the homes keep some of them for the next use.
+Measured are
 
-- `bytes`: memory that a process has more than before, for each lock that it knows
+- `bytes`: memory that a process has more than before, for each lock that was used
 - `idle`: the share of a core that a process needs while nobody uses a lock, and once the locks are forgotten
 - `again`: after `kill -9` of another process, which holds some locks and is the home of a third of all: the seconds
-  until 1,000 locks, those among them, have been acquired by `b`, all at once; and until `a` has acquired all
+  until 1,000 locks, those among them, have been acquired by `b`; and until `a` has acquired all
 - `blocked`: the longest time that an event loop did not look at the network meanwhile, in milliseconds of the
   processor's time, so that other programs on this machine do not count; and how long Python's garbage collector took
   at most, which is a part of it
@@ -31,7 +32,7 @@ from typing import Any
 from workers import Worker, answer, end, free_port, hear, say, start, tell
 
 NAMES = ("a", "b", "c")
-TASKS = 100  # that use locks at once
+TASKS = 20  # that use locks at once
 HEARTBEAT = 0.2
 SAMPLE = 1000
 IDLE = 4.0  # seconds for which nothing is done
@@ -58,23 +59,16 @@ class Process:
         action = getattr(self, f"do_{word}")
         return await action(*[int(number) for number in numbers])
 
-    async def do_use(self, first: int, last: int) -> float:
+    async def do_use(self, first: int, last: int, every: int = 1) -> float:
         """Acquire and release these locks; how many seconds it took."""
         began = time.perf_counter()
-        names = iter(range(first, last))
+        names = iter(range(first, last, every))
 
         async def visit() -> None:
             for name in names:
                 await self._visit(name)
 
         await asyncio.gather(*[visit() for _ in range(TASKS)])
-        return time.perf_counter() - began
-
-    async def do_sample(self, every: int, last: int) -> float:
-        """Acquire every so manieth lock, all at once, and release them; how many seconds it took."""
-        began = time.perf_counter()
-
-        await asyncio.gather(*[self._visit(name) for name in range(0, last, every)])
         return time.perf_counter() - began
 
     async def _visit(self, name: int) -> None:
@@ -141,6 +135,7 @@ async def work(job: dict[str, Any]) -> None:
     config = ClusterConfig(job["nodes"], timing=timing, state=job["state"])
     async with Cluster(job["name"], config) as cluster:
         await cluster.ready()
+        gc.freeze()  # as `congenial node` does
         process = Process(cluster)
         say("ready")
         while order := await loop.run_in_executor(None, hear):
@@ -180,10 +175,7 @@ def observe(workers: list[Worker], locks: int, held: int, folder: str) -> dict[s
     row["blocked_using"] = ask(workers, "blocked")
     after = ask(workers, "memory")
     row["known"] = [known for _, known in after]
-    row["bytes"] = [
-        round((now - then) / max(known - known_then, 1))
-        for (now, known), (then, known_then) in zip(after, before, strict=True)
-    ]
+    row["bytes"] = [round((now - then) / locks) for (now, _), (then, _) in zip(after, before, strict=True)]
     row["idle"] = ask(workers, "idle")
     every = max(locks // SAMPLE, 1)
     ask([c], f"hold {every} {held}")
@@ -191,7 +183,7 @@ def observe(workers: list[Worker], locks: int, held: int, folder: str) -> dict[s
     killed = time.perf_counter()
     c.kill()
     tell([a], f"use 0 {locks}")
-    tell([b], f"sample {every} {locks}")
+    tell([b], f"use 0 {locks} {every}")
     answer(b)
     row["again_sample"] = time.perf_counter() - killed
     answer(a)

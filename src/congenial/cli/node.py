@@ -114,6 +114,7 @@ async def serve_until_stopped(
     cluster: Cluster, path: Path, mode: int = 0o600, group: str = "", clients: str = ""
 ) -> None:
     import asyncio
+    import gc
     import signal
 
     from congenial.net.errors import ClusterDegraded
@@ -136,6 +137,7 @@ async def serve_until_stopped(
                 where += f", and for programs elsewhere on {clients}"
             print(f"node {cluster.name} of {cluster.config.cluster!r} listens on {where}", flush=True)
             notify("READY=1")
+            gc.freeze()  # the collector need not look at what was imported, again and again: that takes some 20 ms
             ended = asyncio.create_task(cluster.wait_ended())
             tasks = [ended, asyncio.create_task(stop.wait()), asyncio.create_task(keep_notifying(cluster))]
             try:
