@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from netlab import QUICK, cabled_clusters, clusters
+from netlab import QUICK, cabled_clusters, clusters, until
 
 from congenial.net.door import Door
 from congenial.net.errors import ClusterDegraded, LockLost
@@ -37,12 +37,6 @@ FORMS: dict[str, Callable[[Cluster], Lock]] = {
 
 def run(story: Coroutine[Any, Any, None]) -> None:
     asyncio.run(asyncio.wait_for(story, 60))
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(30):
-        while not condition():
-            await asyncio.sleep(0.005)
 
 
 def lease_of(member: Cluster) -> Lease:

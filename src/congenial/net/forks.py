@@ -72,10 +72,10 @@ def only_the_parent(name: str) -> str:
 def drop_transports(transports: Iterable[asyncio.BaseTransport | None]) -> None:
     """Close this child's copies of connections, in silence; those too which the parent was just closing."""
     for transport in transports:
-        connected: Any = transport.get_extra_info("socket") if transport is not None else None
-        number = connected.fileno() if connected is not None else -1
-        if number >= 0 and transport is not None and _is_still(number, transport.get_extra_info("peername")):
-            drop(number)
+        if transport is not None:
+            connected: Any = transport.get_extra_info("socket")
+            if connected is not None and _is_still(connected.fileno(), transport.get_extra_info("peername")):
+                drop(connected.fileno())
 
 
 def drop_server(server: asyncio.AbstractServer | None) -> None:
@@ -99,7 +99,7 @@ def _is_still(descriptor: int, peer: object) -> bool:
     """The connection may have ended just before the fork, and its number may be that of another file by now."""
     try:
         found = socket.socket(fileno=descriptor)
-    except OSError:
+    except (OSError, ValueError):  # it is closed; asyncio's own socket says -1 then
         return False
     try:
         return bool(found.getpeername() == peer)

@@ -47,7 +47,7 @@ LOOKED_AT_A_TIME: Final = 500  # locks of which one tick finds out whether they 
 FREED_AT_A_TIME: Final = 2000  # locks of earlier views in one tick
 IDLE_TIME: Final = 10.0  # seconds after which a lock that is not used may be forgotten
 MOST_IDLE: Final = 2000  # locks that are kept for their next use; if there are more, each new one makes room
-MAKES_ROOM: Final = 3  # locks that are looked at for each new one: one to find out that it is idle, one to forget it
+MAKES_ROOM: Final = 3  # locks that are looked at for each new one; two looks forget one that was used once
 SWEPT_AT_A_TIME: Final = 200  # locks that one tick may forget
 SWEEPS: Final = 200  # ticks in which all are looked at, if they are more
 LEAVING: Final = 2.0  # seconds for the others to agree that this process is a member no more
@@ -475,13 +475,14 @@ class ViewedLocks(LockTable):
 
     def _make_room(self) -> None:
         """There is one lock more. If there are many that nobody uses, look whether others can be forgotten."""
-        if len(self.doors) + len(self.halls) > MOST_IDLE:
+        known = len(self.doors) + len(self.halls)
+        if known > MOST_IDLE:
             self._look_at_used(MAKES_ROOM)
-            if len(self.doors) + len(self.halls) > MOST_IDLE + len(self.used):
-                if not self.to_sweep:
-                    self._list_to_sweep(self.membership.now())
-                with self.membership.turn:
-                    self._sweep_some(MAKES_ROOM)
+        if known > MOST_IDLE + len(self.used):
+            if not self.to_sweep:
+                self._list_to_sweep(self.membership.now())
+            with self.membership.turn:
+                self._sweep_some(MAKES_ROOM)
 
     def _list_to_sweep(self, now: float) -> None:
         """Begin to look at all locks, the oldest first."""
