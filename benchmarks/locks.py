@@ -10,6 +10,8 @@ Congenial the processes are the nodes), and one server each of the others, with 
 and stopped by this script. A server that is not installed is left out with a message; --install installs it with
 apt-get.
 
+`own-thread` is Congenial with each node in a thread of its own, beside the event loop of the program.
+
 How the others are used: redis-py's Lock, polling every millisecond instead of its usual 100 ms; etcd's lock service
 over its HTTP gateway; kazoo's Lock, ReadLock and WriteLock. Redis and etcd have no shared locks, and none of the three
 has groups: an exclusive lock takes their place.
@@ -49,7 +51,8 @@ from workers import Worker, answer, at, end, free_port, hear, say, start, tell
 
 SCENARIOS = {"fresh": 1, "again": 1, "two": 2, "eight": 8, "readers": 8, "groups": 8}  # processes that compete
 PACKAGES = {"redis": ("redis-server",), "etcd": ("etcd-server",), "zookeeper": ("zookeeper",)}
-SYSTEMS = ("congenial", "redis", "etcd", "zookeeper")
+OURS = ("congenial", "own-thread")
+SYSTEMS = (*OURS, "redis", "etcd", "zookeeper")
 HOLD = 0.002  # seconds (uvloop's timers count milliseconds), so that others wait when the holder releases
 HOPS = 1000
 GROUPS, WEIGHTS = ("red", "green", "blue", "white"), (8, 4, 2, 1)
@@ -72,14 +75,14 @@ def wanted(scenario: str, turn: int, rng: random.Random) -> tuple[str, str, str,
 
 
 async def congenial_worker(job: dict[str, Any]) -> None:
-    from congenial.net.config import ClusterConfig
-    from congenial.net.locks import Cluster
+    import congenial
     from congenial.net.names import first_holder, lock_key
 
     rng = random.Random(job["number"])
     scenario, seconds = job["scenario"], job["seconds"]
     loop = asyncio.get_running_loop()
-    async with Cluster(job["name"], ClusterConfig(job["nodes"])) as cluster:
+    cluster: Any
+    async with congenial.join(job["name"], job["nodes"], own_thread=job["system"] == "own-thread") as cluster:  # type: ignore[call-overload]
         await cluster.ready()
         spans: list[Span] = []
         say("ready")
@@ -188,7 +191,7 @@ def work(text: str) -> None:
     from congenial.net.loop_thread import new_event_loop
 
     loop = new_event_loop()
-    if job["system"] == "congenial":
+    if job["system"] in OURS:
         loop.run_until_complete(congenial_worker(job))
     elif job["system"] == "raw":
         loop.run_until_complete(raw_worker(job))
@@ -308,7 +311,7 @@ def client_is_installed(system: str) -> bool:
 def measure(system: str, scenario: str, seconds: float, port: int) -> list[list[Span]]:
     """The spans of every process that competed."""
     processes = SCENARIOS[scenario]
-    members = max(3, processes) if system == "congenial" else processes
+    members = max(3, processes) if system in OURS else processes
     names = [chr(ord("a") + at) for at in range(members)]
     nodes = {name: f"127.0.0.1:{free_port()}" for name in names}
     workers: list[Worker] = []
@@ -412,7 +415,7 @@ def compare_systems(options: argparse.Namespace) -> None:
     hops = raw_hop()
     rows.append({"scenario": "raw hop", "system": "asyncio", "p50": at(0.5, hops), "p99": at(0.99, hops)})
     for system in options.only.split(",") if options.only else SYSTEMS:
-        if system != "congenial":
+        if system not in OURS:
             if options.install and not is_installed(system):
                 subprocess.run(["apt-get", "install", "-y", "-qq", *PACKAGES[system]], check=True)
             if not is_installed(system) or not client_is_installed(system):
@@ -420,7 +423,7 @@ def compare_systems(options: argparse.Namespace) -> None:
                 continue
         with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
             port = free_port()
-            if system != "congenial":
+            if system not in OURS:
                 stack.enter_context(running(server_command(system, port, folder), port, folder))
             for scenario in options.scenarios.split(",") if options.scenarios else SCENARIOS:
                 print(f"measuring {system}, {scenario}", file=sys.stderr)

@@ -15,6 +15,6 @@ def with_free_addresses(text: str) -> str:
     return text
 
 
-def alone() -> dict[str, str]:
+def alone(name: str = "a") -> dict[str, str]:
     """A cluster of one."""
-    return {"a": free_addresses(1)[0]}
+    return {name: free_addresses(1)[0]}

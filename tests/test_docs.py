@@ -229,9 +229,10 @@ def test_the_locks_page() -> None:
         await run_block(with_free_addresses(growing), {"congenial": congenial})
 
     async def run_others() -> None:
+        known = {"congenial": congenial, "peers": alone("worker-0"), "write_report": lambda: None}
         for block in others:
             async with congenial.join("a", peers=alone()) as cluster:
-                await run_block(block, {"cluster": cluster, "congenial": congenial})
+                await run_block(block, {"cluster": cluster, **known})
 
     async def lose() -> None:
         async with congenial.join("a", peers=alone()) as cluster:

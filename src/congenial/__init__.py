@@ -51,7 +51,8 @@ if TYPE_CHECKING:
     from congenial.net.config import ClusterConfig, Timing
     from congenial.net.guarded import Guarded, Section
     from congenial.net.held import Held
-    from congenial.net.locks import Cluster, Lock, join
+    from congenial.net.joining import join
+    from congenial.net.locks import Cluster, Lock
     from congenial.net.members import Member
     from congenial.net.primitives.barrier import BarrierBroken, ClusterBarrier
     from congenial.net.primitives.blocking import (
@@ -69,6 +70,13 @@ if TYPE_CHECKING:
     from congenial.net.primitives.leading import Lead
     from congenial.net.primitives.once import Once
     from congenial.net.primitives.together import AllOf
+    from congenial.net.threaded import (
+        ThreadedCluster,
+        ThreadedGuarded,
+        ThreadedHeld,
+        ThreadedLock,
+        ThreadedSection,
+    )
     from congenial.net.tls import Tls
     from congenial.sim.arrivals import Arrival
     from congenial.sim.chance import Constant, Distribution, Exponential, LogNormal, Measured, Uniform
@@ -161,6 +169,11 @@ __all__ = [
     "Status",
     "Sweep",
     "SweepResult",
+    "ThreadedCluster",
+    "ThreadedGuarded",
+    "ThreadedHeld",
+    "ThreadedLock",
+    "ThreadedSection",
     "Timing",
     "Tls",
     "UnexpectedMessage",
@@ -236,6 +249,11 @@ LAZY = {
     "Status": "congenial.lab.runner",
     "Sweep": "congenial.lab.sweep",
     "SweepResult": "congenial.lab.results",
+    "ThreadedCluster": "congenial.net.threaded",
+    "ThreadedGuarded": "congenial.net.threaded",
+    "ThreadedHeld": "congenial.net.threaded",
+    "ThreadedLock": "congenial.net.threaded",
+    "ThreadedSection": "congenial.net.threaded",
     "Timing": "congenial.net.config",
     "Tls": "congenial.net.tls",
     "Uniform": "congenial.sim.chance",
@@ -244,7 +262,7 @@ LAZY = {
     "connect": "congenial.net.client",
     "connect_blocking": "congenial.net.blocking_client",
     "fuzz": "congenial.checker.fuzz",
-    "join": "congenial.net.locks",
+    "join": "congenial.net.joining",
     "join_blocking": "congenial.net.blocking",
     "replay": "congenial.checker.replay",
     "reproduce": "congenial.lab.api",

@@ -36,8 +36,8 @@ LAYERS = (  # from the bottom
     {"health"},
     {"metrics"},
     {"locks"},
-    {"blocking", "service", "client"},
-    {"blocking_client"},
+    {"blocking", "service", "client", "threaded"},
+    {"blocking_client", "joining"},
     {"tooz_driver"},
 )
 

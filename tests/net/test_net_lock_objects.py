@@ -25,6 +25,10 @@ ALONE = alone()
 
 @contextlib.asynccontextmanager
 async def lock_forms(kind: str, folder: Path) -> AsyncIterator[Any]:
+    if kind == "own thread":
+        async with congenial.join("a", ALONE, own_thread=True) as threaded:
+            yield threaded
+        return
     async with congenial.join("a", ALONE) as cluster:
         if kind == "member":
             yield cluster
@@ -41,7 +45,7 @@ def blocking() -> Iterator[congenial.BlockingCluster]:
         yield cluster
 
 
-KINDS = pytest.mark.parametrize("kind", ["member", "client"])
+KINDS = pytest.mark.parametrize("kind", ["member", "client", "own thread"])
 
 
 @KINDS
@@ -154,8 +158,8 @@ def test_a_reentrant_lock_is_released_as_often_as_it_was_acquired(kind: str, tmp
 def test_a_lock_says_what_it_is(kind: str, tmp_path: Path) -> None:
     async def play() -> None:
         async with lock_forms(kind, tmp_path) as cluster:
-            where = "'a'" if kind == "member" else str(tmp_path / "a.sock")
-            name = "Lock" if kind == "member" else "RemoteLock"
+            where = str(tmp_path / "a.sock") if kind == "client" else "'a'"
+            name = {"member": "Lock", "client": "RemoteLock", "own thread": "ThreadedLock"}[kind]
             lock = cluster.mutex("x")
             assert repr(lock).startswith(f"<unlocked exclusive {name} object 'x' of {where} at 0x")
             async with lock as held:

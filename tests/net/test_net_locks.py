@@ -13,7 +13,8 @@ from netlab import QUICK, cabled_clusters, clusters
 from congenial.kernel.errors import ConfigError
 from congenial.net.door import LAST_TURN
 from congenial.net.errors import ClusterDegraded, LockTimeout, NotHeld
-from congenial.net.locks import Cluster, join
+from congenial.net.joining import join
+from congenial.net.locks import Cluster
 
 
 def run(story: Coroutine[Any, Any, None]) -> None:

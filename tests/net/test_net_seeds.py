@@ -16,7 +16,8 @@ from congenial.kernel.errors import ConfigError
 from congenial.net.certs import make_certificates
 from congenial.net.config import ClusterConfig, Timing, free_addresses
 from congenial.net.errors import ClusterDegraded
-from congenial.net.locks import Cluster, join
+from congenial.net.joining import join
+from congenial.net.locks import Cluster
 from congenial.net.members import Member
 from congenial.net.tls import Tls
 

@@ -23,9 +23,10 @@ from congenial.net import host as host_module
 from congenial.net.config import ClusterConfig, free_addresses
 from congenial.net.errors import ClusterDegraded, LockLost
 from congenial.net.host import Host
+from congenial.net.joining import join
 from congenial.net.journal import Owner
 from congenial.net.link import Link
-from congenial.net.locks import Cluster, join
+from congenial.net.locks import Cluster
 from congenial.net.storage import DirectoryStorage, Storage
 from places import alone
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 import asyncio
 from copy import deepcopy
 from types import TracebackType
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from congenial.kernel.effects import Answer, Effect, Eject, Execute
 from congenial.kernel.errors import ConfigError, CongenialError, ContractError
@@ -46,6 +46,8 @@ from congenial.net.seat import Seat
 from congenial.problems.weak import WEAK
 
 PAUSE = 0.01  # seconds, before looking again whether a link has drained
+S = TypeVar("S")
+
 IN_DOUBT: Final = "the operation under way may be executed or not"
 
 
@@ -121,11 +123,16 @@ class Guarded:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        task = current_task()
-        place = max([at for at, (whose, _) in enumerate(self._sections) if whose is task], default=-1)
-        _, section = self._sections.pop(place)
+        section = latest(self._sections)
         if section.held:
             section.release()
+
+
+def latest(sections: list[tuple[asyncio.Task[Any] | None, S]]) -> S:
+    """Take what the current task has entered last from a list."""
+    task = current_task()
+    place = max([at for at, (whose, _) in enumerate(sections) if whose is task], default=-1)
+    return sections.pop(place)[1]
 
 
 class Issuing(Door):

@@ -17,10 +17,9 @@ import asyncio
 import contextlib
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Collection
 from types import TracebackType
-from typing import Any, Generic, TypeVar, Unpack
+from typing import Any, Generic, TypeVar
 
 from congenial.kernel.errors import ConfigError
 from congenial.net.absence import not_open, not_settled
@@ -28,7 +27,7 @@ from congenial.net.acquiring import EXCLUSIVE, GROUP, SEMAPHORE, SHARED, Acquira
 from congenial.net.agreement import Agreement
 from congenial.net.board import Board
 from congenial.net.checked import Count, Flag, Port, checked, checked_name, checked_timeout, wrong
-from congenial.net.config import ClusterConfig, ClusterFields, config_of
+from congenial.net.config import ClusterConfig
 from congenial.net.connection import place_of
 from congenial.net.door import ALONE_WANT
 from congenial.net.entrance import Entrance, Want
@@ -387,29 +386,3 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]], Primitives):
 
     def _try(self, lock: Lock, here: bool) -> Awaitable[Held | None]:
         return lock.try_acquire(here=here)
-
-
-def join(
-    name: str,
-    peers: Mapping[str, str] | None = None,
-    *,
-    config: str | Path | ClusterConfig | None = None,
-    metrics_port: int = 0,
-    **settings: Unpack[ClusterFields],
-) -> Cluster:
-    """Become member `name` of a cluster. `peers` gives the addresses of all members that found it, perhaps of this one
-    alone. With `seeds`, the addresses of some members, a process enters a cluster that runs; its own `address` is a
-    free port if it is not given. Or `config` gives the cluster, as a `ClusterConfig` or the path of a `cluster.toml`.
-    The other settings are those of `ClusterConfig`: `algorithm` is any of `congenial list`, `semaphores` any of those
-    for k entries.
-
-    >>> import asyncio
-    >>> async def pay() -> None:
-    ...     async with join("a", {"a": "127.0.0.1:7101"}) as cluster, cluster.mutex("invoices", timeout=2) as held:
-    ...         print(held.name, held.fence > 0)
-    >>> asyncio.run(pay())
-    invoices True
-
-    With a `metrics_port`, Prometheus metrics are served on it, on this machine only. With `metrics`, at any address.
-    """
-    return Cluster(name, config_of(peers, config, settings), metrics_port)

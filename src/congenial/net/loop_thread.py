@@ -70,11 +70,14 @@ class LoopThread:
         """In a forked child: the error that it gets."""
         return None
 
-    def _begin(self, work: Coroutine[Any, Any, object]) -> None:
-        """Start the thread, and run this there first."""
+    def _start_thread(self) -> None:
         self._loop = new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=f"congenial {self._title}", daemon=True)
         self._thread.start()
+
+    def _begin(self, work: Coroutine[Any, Any, object]) -> None:
+        """Start the thread, and run this there first."""
+        self._start_thread()
         try:
             self._run(work)
         except BaseException:
@@ -111,6 +114,16 @@ class LoopThread:
     def _run(self, work: Coroutine[Any, Any, T], undo: Callable[[T], None] | None = None) -> T:
         """Run a coroutine in the loop's thread, and wait for it. If this thread is interrupted (Ctrl-C), the coroutine
         is cancelled, or undone if it was done already."""
+        call = self._call_there(work, undo)
+        try:
+            return call.outcome.result()
+        except BaseException as error:
+            if not (call.outcome.done() and call.outcome.exception() is error):
+                call.loop.call_soon_threadsafe(call.abandon)
+            raise
+
+    def _call_there(self, work: Coroutine[Any, Any, T], undo: Callable[[T], None] | None) -> LoopCall[T]:
+        """Begin to run a coroutine in the loop's thread."""
         loop = self._loop
         if self._forked is not None:
             work.close()
@@ -124,9 +137,4 @@ class LoopThread:
             )
         call = LoopCall(loop, work, undo)
         loop.call_soon_threadsafe(call.begin)
-        try:
-            return call.outcome.result()
-        except BaseException as error:
-            if not (call.outcome.done() and call.outcome.exception() is error):
-                loop.call_soon_threadsafe(call.abandon)
-            raise
+        return call
