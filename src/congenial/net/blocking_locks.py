@@ -238,7 +238,26 @@ class BlockingLock:
             self.acquire(timeout=None)
 
 
-class BlockingGuarded:
+class GuardedThere:
+    """A replicated object whose node is in another thread."""
+
+    def __init__(self, cluster: LoopThread, guarded: Guarded) -> None:
+        self.name = guarded.name
+        self._cluster = cluster
+        self._guarded = guarded
+
+    @property
+    def replica(self) -> Any:
+        """A copy of the object as it is here. It may be behind."""
+        return self._cluster._call(lambda: deepcopy(self._guarded.replica))
+
+    @property
+    def behind(self) -> int | None:
+        """As `Guarded.behind`."""
+        return self._cluster._call(lambda: self._guarded.behind)
+
+
+class BlockingGuarded(GuardedThere):
     """A replicated object that threads can work on, like `Guarded`.
 
     >>> from congenial.problems.weak import Counter
@@ -252,20 +271,8 @@ class BlockingGuarded:
     """
 
     def __init__(self, cluster: LoopThread, guarded: Guarded) -> None:
-        self.name = guarded.name
-        self._cluster = cluster
-        self._guarded = guarded
+        super().__init__(cluster, guarded)
         self._entered = Entered()
-
-    @property
-    def replica(self) -> Any:
-        """A copy of the object as it is here. It may be behind."""
-        return self._cluster._call(lambda: deepcopy(self._guarded.replica))
-
-    @property
-    def behind(self) -> int | None:
-        """As `Guarded.behind`."""
-        return self._cluster._call(lambda: self._guarded.behind)
 
     def acquire(self) -> BlockingSection:
         return BlockingSection(self._cluster, self._cluster._run(self._guarded.acquire(), undo=Held.release))

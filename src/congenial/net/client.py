@@ -83,11 +83,6 @@ class RemoteHeld(Losable):
         self._number = number
 
     @property
-    def held(self) -> bool:
-        self._settle()
-        return self._inside
-
-    @property
     def _inside(self) -> bool:
         return self._client.held.get(self._number) is self
 
@@ -119,10 +114,6 @@ class RemoteHeld(Losable):
             raise self._not_held()
         del self._client.held[self._number]
         self._client.tell(Ask("release", self._number))
-
-    def __repr__(self) -> str:
-        group = f" for {self.group!r}" if self.group else ""
-        return f"<{'held' if self._inside else 'not held'}: {self.name!r}{group}, fence {self.fence}>"
 
 
 class RemoteLock(Acquirable[RemoteHeld]):

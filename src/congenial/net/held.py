@@ -11,7 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection, Generator
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, Self, TypeVar
 
 from congenial.net.checked import wrong
 from congenial.net.errors import LockLost, NotHeld
@@ -39,7 +39,8 @@ class Losable:
     @property
     def held(self) -> bool:
         """True while the lock is neither released nor lost."""
-        raise NotImplementedError
+        self._settle()
+        return self._inside
 
     def release(self) -> None:
         raise NotImplementedError
@@ -50,7 +51,7 @@ class Losable:
     @property
     def _inside(self) -> bool:
         """As `held`, but without a look at the clock."""
-        return self.held
+        raise NotImplementedError
 
     def _become(self, other: Any) -> None:
         """Take the place of another one: the lock was released, and is held again, by the same block."""
@@ -116,6 +117,18 @@ class Losable:
         """As if it were lost, but without calling anybody back."""
         self._why = self._why or why
         self._callbacks = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._finish()
+        if self._why and error is None:
+            raise self._not_held()
+
+    def __repr__(self) -> str:
+        group = f" for {self.group!r}" if self.group else ""
+        return f"<{'held' if self._inside else 'not held'}: {self.name!r}{group}, fence {self.fence}>"
 
 
 class Loss:
@@ -202,11 +215,6 @@ class Held(Losable):
         self._door = door
         self._since = time.monotonic()  # 0.0 when it has ended
 
-    @property
-    def held(self) -> bool:
-        self._door.settle(self)
-        return self in self._door.inside
-
     def valid_for(self) -> float:
         """For how many seconds no other can hold the lock, even if this process were cut off now; 0 if it is not held.
 
@@ -258,19 +266,6 @@ class Held(Losable):
         if not self._why:
             self._door.on_loss(self, why)
         super()._lose(why)
-
-    def __enter__(self) -> Held:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self._finish()
-        if self._why and error is None:
-            raise self._not_held()
-
-    def __repr__(self) -> str:
-        group = f" for {self.group!r}" if self.group else ""
-        state = "held" if self in self._door.inside else "not held"
-        return f"<{state}: {self.name!r}{group}, fence {self.fence}>"
 
 
 def current_task() -> asyncio.Task[Any] | None:

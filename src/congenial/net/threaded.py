@@ -11,13 +11,13 @@ import asyncio
 import concurrent.futures
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine
-from copy import deepcopy
 from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from congenial.kernel.errors import ConfigError
 from congenial.net.acquiring import SEMAPHORE, Acquirable
+from congenial.net.blocking_locks import GuardedThere
 from congenial.net.entrance import RAN_OUT
 from congenial.net.guarded import Guarded, Section, latest
 from congenial.net.held import Held, Losable, current_task
@@ -56,11 +56,6 @@ class ThreadedHeld(Losable):
         self._held = held  # of the node's thread
 
     @property
-    def held(self) -> bool:
-        self._settle()
-        return self._inside
-
-    @property
     def _inside(self) -> bool:
         return self in self._cluster._held
 
@@ -94,18 +89,6 @@ class ThreadedHeld(Losable):
     def _lose(self, why: str) -> None:
         self._cluster._held.discard(self)
         super()._lose(why)
-
-    def __enter__(self) -> ThreadedHeld:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self._finish()
-        if self._why and error is None:
-            raise self._not_held()
-
-    def __repr__(self) -> str:
-        group = f" for {self.group!r}" if self.group else ""
-        return f"<{'held' if self._inside else 'not held'}: {self.name!r}{group}, fence {self.fence}>"
 
 
 class ThreadedLock(Acquirable[ThreadedHeld]):
@@ -180,7 +163,7 @@ class ThreadedSection(ThreadedHeld):
         return await self._cluster._run_there(cast(Section, self._held).issue(operation))
 
 
-class ThreadedGuarded:
+class ThreadedGuarded(GuardedThere):
     """A replicated object that tasks can work on, like `Guarded`.
 
     >>> import asyncio, congenial
@@ -196,24 +179,13 @@ class ThreadedGuarded:
     """
 
     def __init__(self, cluster: ThreadedCluster, guarded: Guarded) -> None:
-        self.name = guarded.name
-        self._cluster = cluster
-        self._guarded = guarded
+        super().__init__(cluster, guarded)
+        self._member = cluster
         self._sections: list[tuple[asyncio.Task[Any] | None, ThreadedSection]] = []
-
-    @property
-    def replica(self) -> Any:
-        """A copy of the object as it is here. It may be behind."""
-        return self._cluster._call(lambda: deepcopy(self._guarded.replica))
-
-    @property
-    def behind(self) -> int | None:
-        """As `Guarded.behind`."""
-        return self._cluster._call(lambda: self._guarded.behind)
 
     async def acquire(self) -> ThreadedSection:
         """Enter, or raise `LockTimeout` when the timeout is over."""
-        return await self._cluster._take(ThreadedSection, self._guarded.acquire())
+        return await self._member._take(ThreadedSection, self._guarded.acquire())
 
     async def __aenter__(self) -> ThreadedSection:
         section = await self.acquire()
