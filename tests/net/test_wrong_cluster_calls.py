@@ -133,6 +133,7 @@ JOIN: dict[str, list[tuple[Any, str]]] = {
     ],
     "config": [*[(value, "config = ") for value in (5, [], True, 0.5)], ("none.toml", "cannot read none.toml")],
     "metrics_port": [(value, "metrics_port = ") for value in (-1, 65536, 99999, "9100", True, 0.5, None, [])],
+    "own_thread": [(value, "own_thread = ") for value in ("yes", 1, None, [])],
     "settings": [],  # those of a ClusterConfig
 }
 
@@ -143,8 +144,9 @@ def test_joining_refuses_wrong_arguments(function: str) -> None:
         assert refusal(lambda: Cluster("a", PEERS)).startswith("config = ")  # type: ignore[arg-type]
         return
     join = getattr(congenial, function)
-    assert list(inspect.signature(join).parameters) == list(JOIN)
-    for name, rows in JOIN.items():
+    arguments = {name: rows for name, rows in JOIN.items() if function == "join" or name != "own_thread"}
+    assert list(inspect.signature(join).parameters) == list(arguments)
+    for name, rows in arguments.items():
         for value, words in rows:
             said = refusal(lambda: join(**{"name": "a", "peers": PEERS, name: value}))  # noqa: B023
             assert said.startswith(words), said
@@ -250,7 +252,7 @@ ROWS: dict[str, dict[str, list[Row]]] = {
             ("x --conflict-exit-code x -- true", 2, "Invalid value for"),
         ],
         "config": [("x --config none -- true", 2, "cannot read none"), ("x --config bad.toml -- true", 2, "insecure")],
-        "node": [("x --node z -- true", 2, "'z' is not a node"), ("x --node a -- true", 2, "start one with")],
+        "node": [("x --node z -- true", 2, "'z' is not a node"), ("x --node a -- true", 125, "start one with")],
         "socket": [
             ("x --socket none -- true", 125, "no node is listening on none"),
             ("x --socket cluster.toml -- true", 125, "cluster.toml"),
@@ -259,7 +261,7 @@ ROWS: dict[str, dict[str, list[Row]]] = {
     },
     "status": {
         "config": [("--config none", 2, "cannot read none"), ("--config bad.toml", 2, "insecure")],
-        "node": [("--node z", 2, "'z' is not a node"), ("--node a", 2, "start one with"), ("a", 2, "unexpected")],
+        "node": [("--node z", 2, "'z' is not a node"), ("--node a", 1, "start one with"), ("a", 2, "unexpected")],
         "socket": [("--socket none", 1, "no node is listening"), ("--socket " + "x" * 200, 2, "200 bytes")],
         "lock": [("--lock \udcff --socket NODE", 2, "lock = ")],
         "find": [
@@ -281,7 +283,7 @@ ROWS: dict[str, dict[str, list[Row]]] = {
             ("--remove a --demote a --socket NODE", 2, "choose one of --promote, --demote and --remove"),
         ],
         "config": [("--config none", 2, "cannot read none"), ("--config bad.toml", 2, "insecure")],
-        "node": [("--node z", 2, "'z' is not a node"), ("--node a", 2, "start one with"), ("a", 2, "unexpected")],
+        "node": [("--node z", 2, "'z' is not a node"), ("--node a", 1, "start one with"), ("a", 2, "unexpected")],
         "socket": [("--socket none", 1, "no node is listening"), ("--socket " + "x" * 200, 2, "200 bytes")],
         "json": [("--json=yes", 2, "does not take a value")],
     },

@@ -53,20 +53,26 @@ def command(
     """Run a command while holding a lock of the node on this machine.
 
     The command finds the fence in CONGENIAL_FENCE. The exit code is the command's, or 128+N if signal N ended it. If
-    the command was not run: 124 if the lock could not be acquired (-E chooses another code), 125 if the node does not
-    answer, 126 if the command cannot be executed, 127 if there is no such command, 130 after Ctrl-C, 2 if the options
-    are wrong. 75 if the lock was lost: the command is then ended first (SIGTERM, and SIGKILL after 5 seconds).
+    the command was not run: 124 if the lock could not be acquired (-E chooses another code), 125 if there is no node or
+    it does not answer, 126 if the command cannot be executed, 127 if there is no such command, 130 after Ctrl-C, 2 if
+    the options are wrong. 75 if the lock was lost: the command is then ended first (SIGTERM, and SIGKILL after 5
+    seconds).
 
     If this process is killed, the command gets a SIGTERM, and the lock stays held until the command has ended, and all
     that it has started and left behind, unless that has closed the files it inherited.
     """
     import asyncio
 
+    from congenial.net.errors import ClusterDegraded
+
     if (group is not None) + shared + exclusive + (semaphore is not None) > 1:
         raise ConfigError("choose one of --group, --shared, --exclusive and --semaphore")
     if not name or group == "":
         raise ConfigError("the name of a lock or group is empty: is a variable of the shell not set?")
-    found = connect(config, node, socket)
+    try:
+        found = connect(config, node, socket)
+    except ClusterDegraded as error:
+        raise CommandFailure(NO_NODE, str(error)) from error
     try:
         code = asyncio.run(run_holding(found, name, words, group, shared, semaphore, timeout, conflict))
     except KeyboardInterrupt:
@@ -78,6 +84,7 @@ def connect(config: Path, node: str, socket: str) -> Client:
     """The node of this machine: at the socket that is given, or the only one that is there."""
     from congenial.net.client import Client
     from congenial.net.config import load_config
+    from congenial.net.errors import ClusterDegraded
     from congenial.net.local import sockets_here
 
     if socket:
@@ -86,10 +93,10 @@ def connect(config: Path, node: str, socket: str) -> Client:
     present = sockets_here(described, (node,) if node else described.members)
     if node and not present and not described.seeds:
         described.check_member(node)  # unless it has entered by seeds
-    if len(present) != 1:
-        found = f"{len(present)} nodes" if present else "no node"
-        say = "choose one with --node" if present else "start one with `congenial node`"
-        raise ConfigError(f"{found} of {described.cluster!r} on this machine: {say}")
+    if not present:
+        raise ClusterDegraded(f"no node of {described.cluster!r} on this machine: start one with `congenial node`")
+    if len(present) > 1:
+        raise ConfigError(f"{len(present)} nodes of {described.cluster!r} on this machine: choose one with --node")
     return Client(present[0])
 
 
