@@ -138,7 +138,7 @@ def docstring(thing: Any) -> str:
         thing = type(thing)
     source = Path(__file__).parents[1] / "src" / Path(*thing.__module__.split("."))
     tree = ast.parse(source.with_suffix(".py").read_text(encoding="utf-8"))
-    *_, found = [node for node in tree.body if isinstance(node, NAMED) and node.name == thing.__name__]  # overloads first
+    *_overloads, found = [node for node in tree.body if isinstance(node, NAMED) and node.name == thing.__name__]
     return ast.get_docstring(found) or ""
 
 
