@@ -155,7 +155,7 @@ def test_the_keeper_of_a_token_may_ask_for_another_group() -> None:
     run.ask(1, 8)
     run.settle()
     assert run.inside() == [1]
-    assert run.entries[-1] == (1, 8, 2)
+    assert run.entries[-1] == (1, 8, 3)  # the second session is the one in which it was allowed to keep the token
 
 
 # -- nobody is bothered, nobody waits for ever -------------------------------------------------------------

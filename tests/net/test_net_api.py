@@ -32,7 +32,10 @@ class Sum:
 
 
 PRIMITIVES = ["barrier", "blocking", "condition", "event", "latch", "leading", "once", "together"]
-MODULES = ["config", "held", "locks", "blocking", "blocking_locks", *[f"primitives.{name}" for name in PRIMITIVES]]
+MODULES = [
+    *("config", "held", "locks", "joining", "blocking", "blocking_locks", "threaded"),
+    *[f"primitives.{name}" for name in PRIMITIVES],
+]
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -34,6 +34,25 @@ def test_locks_that_nobody_uses_are_forgotten_and_their_fences_go_on(monkeypatch
     run(story())
 
 
+def test_a_member_that_has_forgotten_a_lock_gets_larger_fences_than_before() -> None:
+    """Once it was let into the session again that it had left, of which its home still knew, and with the same fence."""
+
+    async def story() -> None:
+        async with clusters(2, timing=QUICK) as (a, b):
+            name = next(name for name in map(str, range(50)) if first_holder(lock_key(name), 2) == 1)
+            fences = []
+            for turn in range(6):
+                for _ in range(1 + turn % 3):
+                    async with a.mutex(name) as held:
+                        fences.append(held.fence)
+                while lock_key(name) in table(a).doors:
+                    table(a)._sweep(table(a).doors[lock_key(name)])
+                assert lock_key(name) in table(b).doors
+            assert fences == sorted(set(fences))
+
+    run(story())
+
+
 def test_many_locks_make_room_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("congenial.net.viewed.MOST_IDLE", 50)
 

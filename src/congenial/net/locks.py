@@ -120,9 +120,9 @@ class LockForms(ABC, Generic[L, T]):
 class Lock(Acquirable[Held]):
     """A lock that can be acquired, again and again: with `async with`, or with `acquire` and `release`.
 
-    >>> import asyncio
+    >>> import asyncio, congenial
     >>> async def pay() -> None:
-    ...     async with join("a", {"a": "127.0.0.1:7101"}) as cluster:
+    ...     async with congenial.join("a", {"a": "127.0.0.1:7101"}) as cluster:
     ...         lock = cluster.mutex("invoices", timeout=2.5)
     ...         async with lock as held:
     ...             print(held.name, held.held, lock.locked())
@@ -181,9 +181,9 @@ class Lock(Acquirable[Held]):
 class Cluster(LockForms[Lock, Awaitable[Held | None]], Primitives):
     """This process as a member of a cluster; made by `join`.
 
-    >>> import asyncio
+    >>> import asyncio, congenial
     >>> async def work() -> None:
-    ...     async with join("a", {"a": "127.0.0.1:7101"}) as cluster:
+    ...     async with congenial.join("a", {"a": "127.0.0.1:7101"}) as cluster:
     ...         async with cluster.mutex("invoices"):
     ...             print("alone")
     ...         async with cluster.group("jukebox", "disc-7"):

@@ -110,7 +110,7 @@ class Plan(Part):
     def on_ask(self, process: int, groups: Groups) -> list[tuple[int, Message]]:
         last = self.sessions[-1]
         if last.group in groups:
-            self._admit(process, last)
+            self._admit(process, last if last.tokens else self._renew(last))
         else:
             self.queue.append(process)
             self.wanted.append(groups)
@@ -134,6 +134,16 @@ class Plan(Part):
         return mail
 
     # -- the last session, which latecomers may join ---------------------------------------------------
+
+    def _renew(self, last: Session) -> Session:
+        """All have left, and one comes for the same group. That is another session: a process may have forgotten that
+        it was in the last one, and the fences must grow."""
+        session = Session(last.number + 1, last.group)
+        session.first = self.serial
+        session.waits = len(self.sessions) > 1  # the last one was over before all have reported from the one before
+        self.sessions.append(session)
+        self._forget_what_is_over()
+        return session
 
     def _admit(self, process: int, session: Session) -> None:
         if not session.waits:
