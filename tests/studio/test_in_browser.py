@@ -155,6 +155,19 @@ def test_everything_has_a_key(visit: Any, exported: Path, recording: Recording) 
     until(page, lambda: at(page) > 0)
 
 
+def test_keys_work_at_once_after_a_dialog_is_closed(visit: Any, exported: Path) -> None:
+    page = visit(exported)
+    pressed_before_the_next_picture = """() => {
+      const help = document.getElementById('help');
+      help.showModal();
+      help.close();
+      const key = new KeyboardEvent('keydown', { key: ' ', bubbles: true, cancelable: true });
+      document.activeElement.dispatchEvent(key);
+    }"""
+    page.evaluate(pressed_before_the_next_picture)
+    assert page.get_attribute("#play", "aria-pressed") == "true"
+
+
 def test_a_process_shows_its_state_and_what_the_step_changed(visit: Any, exported: Path, recording: Recording) -> None:
     page = visit(exported)
     index = go_to(page, recording, "request")

@@ -182,7 +182,9 @@ export class RunView {
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     if (byId("run").hidden) return;
-    const target = /** @type {HTMLElement} */ (event.target);
+    const focused = /** @type {HTMLElement} */ (event.target);
+    // a dialog that has just been closed keeps the focus until the next picture
+    const target = focused.closest("dialog") ? document.body : focused;
     const tag = target.tagName;
     if (tag === "INPUT" && target.id !== "scrub") return;
     if (tag === "SELECT" || tag === "TEXTAREA") return;
