@@ -35,7 +35,7 @@ def test_locks_that_nobody_uses_are_forgotten_and_their_fences_go_on(monkeypatch
 
 
 def test_a_member_that_has_forgotten_a_lock_gets_larger_fences_than_before() -> None:
-    """Once it was let into the session again that it had left, of which its home still knew, and with the same fence."""
+    """Once it was let into the session again that it had left and its home still knew, with the same fence."""
 
     async def story() -> None:
         async with clusters(2, timing=QUICK) as (a, b):
