@@ -20,6 +20,7 @@ from congenial.net.viewed import ViewedLocks
 NAMES = "abcdefgh"
 IN_EPOCHS = {"algorithm": "token-gme+epochs", "semaphores": "srimani-reddy+epochs"}
 QUICK = Timing(heartbeat=0.1, suspect_after=1.0, gather=5.0, reconnect=0.002, reconnect_most=0.02)
+PATIENT = Timing(heartbeat=0.1, suspect_after=30.0, gather=30.0, reconnect=0.002, reconnect_most=0.02)  # none crashes
 
 
 def listener() -> socket.socket:

@@ -7,7 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from netlab import QUICK
+from netlab import PATIENT
 
 import congenial
 from congenial.net.config import free_addresses
@@ -17,8 +17,8 @@ from places import alone
 def test_threads_share_a_cluster() -> None:
     peers = dict(zip("ab", free_addresses(2), strict=True))
     with (
-        congenial.join_blocking("a", peers, timing=QUICK) as a,
-        congenial.join_blocking("b", peers, timing=QUICK) as b,
+        congenial.join_blocking("a", peers, timing=PATIENT) as a,
+        congenial.join_blocking("b", peers, timing=PATIENT) as b,
     ):
         counter = 0
         together = most = 0

@@ -12,7 +12,7 @@ from typing import Any
 
 import cpython
 import pytest
-from netlab import QUICK
+from netlab import PATIENT
 
 import congenial
 from congenial.net.config import free_addresses
@@ -101,7 +101,7 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[congenial.BlockingCluste
     """The first member of a cluster of so many."""
     names = "abc"[: request.param]
     peers = dict(zip(names, free_addresses(len(names)), strict=True))
-    members = [congenial.join_blocking(name, peers, timing=QUICK).start() for name in names]
+    members = [congenial.join_blocking(name, peers, timing=PATIENT).start() for name in names]
     try:
         members[0].ready(30)
         yield members[0]

@@ -14,7 +14,7 @@ from typing import Any
 
 import cpython
 import pytest
-from netlab import QUICK
+from netlab import PATIENT
 
 import congenial
 from congenial.net import tooz_driver
@@ -72,7 +72,7 @@ def node() -> Iterator[str]:
 
         patch.setattr(tooz_driver, "connect_blocking", connect)
         peers = dict(zip("abc", free_addresses(3), strict=True))
-        members = [congenial.join_blocking(name, peers, timing=QUICK).start() for name in peers]
+        members = [congenial.join_blocking(name, peers, timing=PATIENT).start() for name in peers]
         try:
             members[0].ready(30)
             members[0]._run(serve(members[0]._cluster, Path(folder, "a.sock")))
