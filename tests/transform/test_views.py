@@ -189,6 +189,31 @@ def test_a_crashed_voter_stays_one_where_nobody_can_replace_it() -> None:
     assert cluster.nodes[1].views.view.voters == ((1, 0), (2, 0), (0, 0))
 
 
+def test_a_founder_that_has_crashed_keeps_its_vote_from_others() -> None:
+    cluster = visitors(5, 2)
+    for process in (3, 4):
+        cluster.do(process, "request", (0,))
+        cluster.settle()
+    assert [process for process, _ in cluster.nodes[0].views.view.voters] == [0, 1, 2, 3, 4]
+    cluster.lose(2)
+    assert {process for process, _ in cluster.nodes[0].views.view.voters} == {0, 1, 2, 3, 4}
+
+
+def test_votes_of_others_end_when_they_crash_where_there_are_three_founders() -> None:
+    """Once they stayed voters, and few crashes later there was no majority any more."""
+    cluster = visitors(5, 2)
+    for process in (3, 4):
+        cluster.do(process, "request", (0,))
+        cluster.settle()
+    cluster.lose(3)
+    assert [process for process, _ in cluster.nodes[0].views.view.voters] == [0, 1, 2]
+    cluster.lose(4)
+    assert views_of(cluster)[0] == (4, (0, 1, 2))
+    cluster.lose(2)
+    assert [process for process, _ in cluster.nodes[0].views.view.voters] == [0, 1, 2]
+    assert views_of(cluster)[0] == (5, (0, 1)), "two of the three are enough"
+
+
 def test_a_process_that_has_lost_its_memory_is_another_voter() -> None:
     cluster = Cluster(IN_VIEWS, 3)
     cluster.nodes[0] = cluster.system.node(0)

@@ -45,6 +45,7 @@ FIRST_PAUSE: Final = 1.0  # before a process asks to join again
 LONGEST_PAUSE: Final = 64.0
 BIRTHS: Final = 1 << 48  # so many numbers to draw from
 NOBODY: Final = -1
+ENOUGH: Final = 3  # founders, who can do without the votes of others
 
 Member = tuple[int, int, int, int, str]  # process, birth, life, first view without a gap, what it says about itself
 Voter = tuple[int, int]  # process, birth
@@ -123,6 +124,7 @@ class Views(Part):
     def __init__(self, me: int, founders: int, most_voters: int, abouts: tuple[str, ...] = ()) -> None:
         """`abouts` has what the founders say about themselves."""
         self.me = me
+        self.founders = founders
         self.most_voters = most_voters
         self.about = abouts[me] if me < len(abouts) else ""
         founding = tuple([(process, 0, 0, 0, abouts[process] if abouts else "") for process in range(founders)])
@@ -359,20 +361,27 @@ class Views(Part):
 
     def _voters_for(self, members: list[Member]) -> Voters:
         """An odd number of voters, members that do not leave if possible. Those that are voters already stay, in their
-        order, unless they are to be voters no longer and others can take their places."""
+        order, unless they are to be voters no longer and others can take their places.
+
+        A voter that is away may come back with its memory. A founder is expected back, and only another founder takes
+        its place. Others may be gone for good: where there are three founders, others that are away do not count."""
         there = [member[:2] for member in members if member[0] not in self.leavers]
         if not there:
             return self.view.voters
         processes = [process for process, _ in there]
         away = [voter for voter in self.view.voters if voter[0] not in processes and voter[0] not in self.leavers]
+        founders = [voter for voter in [*there, *away] if voter[0] < self.founders]  # those that are there first
+        if len(founders) >= ENOUGH:
+            away = [voter for voter in away if voter in founders]
         size = _odd(len(there) + len(away), self.most_voters)
         promoted = [voter for voter in there if self.assigned.get(voter[0]) == VOTER]
         relieved = [voter for voter in there if self.assigned.get(voter[0]) == MEMBER]
         stay = [voter for voter in self.view.voters if voter in there and voter not in relieved]
         voters = [voter for voter in stay if voter not in promoted][: max(size - len(promoted), 0)]
         voters = [voter for voter in stay if voter in voters or voter in promoted]
-        for voter in [*promoted, *[voter for voter in there if voter not in relieved], *away, *relieved]:
-            if len(voters) < size and voter not in voters:  # one that is away may come back with its memory
+        willing = [voter for voter in [*founders, *there, *away] if voter not in relieved]
+        for voter in [*promoted, *willing, *relieved]:
+            if len(voters) < size and voter not in voters:
                 voters.append(voter)
         return tuple(voters[:size])
 
