@@ -49,7 +49,7 @@ class Reception(Protocol):
     secret: Secret
     turn: Turn
     news: Seldom
-    connections: set[Connection]
+    connections: dict[Connection, None]  # all that there are, oldest first
 
     def decode_frame(self, raw: memoryview) -> Frame: ...
 
@@ -103,7 +103,7 @@ class Connection(asyncio.BufferedProtocol):
         self.transport = cast(asyncio.Transport, transport)
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.where = place_of(transport.get_extra_info("peername"))
-        self.above.connections.add(self)
+        self.above.connections[self] = None
         if self.calling:
             self.write(self.handshake.say(self.handshake.challenge()))
 
@@ -269,7 +269,7 @@ class Connection(asyncio.BufferedProtocol):
     def _forget(self) -> None:
         self.transport = None
         self.deadline.cancel()
-        self.above.connections.discard(self)
+        self.above.connections.pop(self, None)
         if self.link is not None:
             self.link.detach(self)
         self._settle()

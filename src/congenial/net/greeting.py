@@ -20,10 +20,12 @@ class Greeting:
         self.schema = schema  # of the messages that the locks exchange
         self.algorithm = algorithm
 
-    def hello(self, link: Link, mine: int, expected: int, received: int, founded: tuple[int, ...]) -> Hello:
-        """To a peer, whose incarnation is expected to be `expected`."""
+    def hello(self, link: Link, mine: int, expected: int, known: bool, founded: tuple[int, ...]) -> Hello:
+        """To a peer, whose incarnation is expected to be `expected`. Is that the one with which we have exchanged
+        messages?"""
+        received = link.received if known else 0
         hello = Hello(self.cluster, self.name, link.name, self.founders, self.schema, mine, expected, received, founded)
-        hello.dropped = link.acked
+        hello.dropped = link.acked if known else 0
         hello.address = self.address
         hello.speaks, hello.release = SPEAKS, release()
         return hello

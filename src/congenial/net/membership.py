@@ -162,7 +162,7 @@ class Membership:
         self.link_to: dict[int, Link] = {}  # by process
         self.lease = Lease(self.n, 2 * self.timing.heartbeat, self.timing.suspect_after, self.timing.drift)
         self.suspicion = Suspicion(name, self.links, config.timing, self.now, self._on_suspicion)
-        self.connections: set[Connection] = set()
+        self.connections: dict[Connection, None] = {}  # oldest first
         called_tls, calling_tls = config.tls.contexts(name) if config.tls is not None else (None, None)
         self.porter = Porter(name, called_tls, lambda: Connection(self, self.loop), self.news)
         self.dialer = Dialer(name, config, calling_tls, self._may_call, lambda link: Connection(self, self.loop, link))
@@ -352,9 +352,8 @@ class Membership:
     def hello(self, link: Link, answer_to: Hello | None) -> Hello:
         known = self.roster.known(link.peer)
         founded = self.roster.founded if self.rejoins else ()
-        if answer_to is None or answer_to.incarnation == known:
-            return self.greeting.hello(link, self.incarnation, known, link.received, founded)
-        return self.greeting.hello(link, self.incarnation, answer_to.incarnation, 0, founded)
+        expected = known if answer_to is None else answer_to.incarnation
+        return self.greeting.hello(link, self.incarnation, expected, expected == known, founded)
 
     def recognise(self, hello: Hello, certified: tuple[str, ...] | None, link: Link | None) -> Link:
         """The link that a connection belongs to; `ProtocolError` if it must not connect."""
