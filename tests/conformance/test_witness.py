@@ -86,3 +86,19 @@ def test_the_number_is_for_the_latest_fence(scene: Scene) -> None:
     assert scene.use("a", ERA + 5, 1) == OUTDATED
     assert scene.use("b", 2 * ERA + 1, 1) == "b writes 1 over 1: what others wrote is lost"
     assert scene.value == 1
+
+
+def test_a_lease_must_have_ended_before_a_later_era_supersedes_its_holder(scene: Scene) -> None:
+    assert scene.enter("a", None, ERA + 1, 0, until=20.0, now=10.0) == ""
+    assert scene.enter("b", None, 2 * ERA + 1, 0, until=30.0, now=19.0) == "b enters while the lease of a lasts"
+    assert scene.enter("c", None, 3 * ERA + 1, 0, until=40.0, now=30.0) == ""
+    assert scene.use("a", ERA + 1, 1, until=20.0, now=30.0) == OUTDATED
+    assert scene.use("b", 2 * ERA + 1, 1, until=30.5, now=30.0) == "b is outdated while its lease lasts"
+    assert scene.leave("c") == ""
+    assert scene.enter("d", None, 4 * ERA + 1, 0, until=50.0, now=31.0) == "", "c has left"
+
+
+def test_a_group_may_go_on_in_a_later_era_while_leases_of_its_holders_last(scene: Scene) -> None:
+    assert scene.enter("a", "red", ERA + 1, 0, until=20.0, now=10.0) == ""
+    assert scene.enter("b", "red", 2 * ERA + 1, 0, until=30.0, now=11.0) == ""
+    assert scene.enter("c", "blue", 3 * ERA + 1, 0, until=30.0, now=12.0) == "c enters while the lease of b lasts"

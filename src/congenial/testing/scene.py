@@ -6,6 +6,8 @@ itself, so that the order of reports within a session says nothing about the ord
 
 from __future__ import annotations
 
+import math
+
 from congenial.kernel.errors import ContractError, SafetyViolation
 from congenial.kernel.judge import Judge
 from congenial.kernel.problem import Problem
@@ -41,10 +43,12 @@ class Scene:
         self.problem = ReportedExclusion()
         self.judge = Judge(self.problem, 0)
         self.processes: dict[str, int] = {}  # the judge's number of each holder
+        self.leases: dict[str, float] = {}  # of the holders that have said until when no other can hold the lock
         self.groups: dict[str, int] = {}  # the judge's number of each group, an even one
         self.loners = 0  # holders without a group so far
         self.intruders: set[str] = set()  # should not have entered, and have yet to leave
         self.superseded: list[str] = []
+        self.met: list[str] = []  # the holders that the last intruder found inside
         self.refused = 0
         self.value = 0
         self.fence = 0  # the largest that the resource has seen
@@ -58,26 +62,31 @@ class Scene:
         names = list(self.processes)
         return [names[process] for process in self.judge.holders()]
 
-    def enter(self, who: str, group: str | None, fence: int, limit: int) -> str:
-        """Record an entry; what is wrong with it, or nothing."""
+    def enter(
+        self, who: str, group: str | None, fence: int, limit: int, until: float = -math.inf, now: float = math.inf
+    ) -> str:
+        """Record an entry at a time, with a lease until another time; what is wrong with it, or nothing."""
         judge = self.judge
         era = self.problem.era(fence)
         process = self._process(who)
+        number = self._group(group)
+        early = ""  # a holder that should have been waited for
         if era > judge.era:
             self.superseded += self.inside
+            early = next((name for name in self.inside if not limit and self._has_lease(name, number, now)), "")
         if judge.holds[process] >= 0 and judge.eras[process] < max(era, judge.era):
             judge.leave(process)  # it was superseded, and comes back without having said that it has left
         opens = judge.inside == 0 or era > judge.era
         if opens:
             self.problem.floor = 0
         self.problem.capacity = limit
-        number = self._group(group)
         try:
             judge.ask(process, (number,))
             judge.enter(process, number, fence)
         except ContractError:
             return f"{who} enters twice"
         except SafetyViolation:
+            self.met = self.inside
             judge.crash(process)  # it does not wait for another chance
             self.intruders.add(who)
             return self._why(who, group, number, fence)
@@ -90,10 +99,16 @@ class Scene:
         self.fence = max(self.fence, fence)
         self.entries += 1
         self.most = max(self.most, judge.inside)
-        return ""
+        self.leases[who] = until
+        return f"{who} enters while the lease of {early} lasts" if early else ""
+
+    def _has_lease(self, name: str, newcomer: int, now: float) -> bool:
+        """Whether no other group may be inside yet, because of this holder."""
+        return self.judge.holds[self.processes[name]] != newcomer and self.leases.get(name, now) > now
 
     def leave(self, who: str) -> str:
         """Record that a holder leaves; what is wrong with it, or nothing."""
+        self.leases.pop(who, None)
         if who in self.intruders:
             self.intruders.remove(who)
             return ""
@@ -103,12 +118,12 @@ class Scene:
             return f"{who} leaves without being inside"
         return ""
 
-    def use(self, who: str, fence: int, value: int | None) -> str:
+    def use(self, who: str, fence: int, value: int | None, until: float = -math.inf, now: float = math.inf) -> str:
         """Read the number (None), or write one; what is wrong, or nothing. This is the resource, not the judge: it
         looks at fences alone, not at who is inside."""
         if fence < self.fence:
             self.refused += 1
-            return OUTDATED
+            return f"{who} is outdated while its lease lasts" if now < until else OUTDATED
         self.fence = fence
         if value is not None:
             if value != self.value + 1:

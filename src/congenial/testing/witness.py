@@ -5,7 +5,8 @@ answer. So any two holders that the witness sees inside together were inside tog
 the cluster's own bookkeeping; it only compares names and fences.
 
 Reports are lines of JSON: {"do": "enter", "lock": ..., "who": ..., "group": ..., "fence": ..., "limit": ...}. A holder
-without a group must be alone; a `limit` is a semaphore's. The answer to each is "ok" or what is wrong.
+without a group must be alone; a `limit` is a semaphore's; `until` says when the holder's lease ends, by the monotonic
+clock of this machine. The answer to each is "ok" or what is wrong.
 
 The witness is also a resource that honours fences, as a resource must where exclusion is weak. The upper bits of a
 fence are an era: an entry in a later era supersedes the holders that are inside since an earlier one. What those still
@@ -17,12 +18,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from congenial.testing.scene import OUTDATED, Scene
+
+LONGEST_ANSWER = 1 << 28  # bytes: a verdict on very many locks
 
 
 class Outdated(Exception):
@@ -35,6 +40,7 @@ class Witness:
     def __init__(self, on_report: Callable[[dict[str, Any]], None] | None = None) -> None:
         self.scenes: dict[str, Scene] = {}
         self.violations: list[str] = []
+        self.met: dict[str, list[str]] = {}  # by violation: the holders that were inside
         self.superseded: list[str] = []  # holders that others superseded, in a later era
         self.reports = 0
         self.on_report = on_report
@@ -53,16 +59,20 @@ class Witness:
 
     def judge(self, report: dict[str, Any]) -> str:
         scene = self.scenes.setdefault(report["lock"], Scene())
+        until = report.get("until", -math.inf)
         if report["do"] == "enter":
             known = len(scene.superseded)
-            wrong = scene.enter(report["who"], report.get("group"), report["fence"], report.get("limit", 0))
+            wrong = scene.enter(
+                report["who"], report.get("group"), report["fence"], report.get("limit", 0), until, time.monotonic()
+            )
             self.superseded += scene.superseded[known:]
         elif report["do"] == "leave":
             wrong = scene.leave(report["who"])
         else:
-            wrong = scene.use(report["who"], report["fence"], report.get("value"))
+            wrong = scene.use(report["who"], report["fence"], report.get("value"), until, time.monotonic())
         if wrong and wrong != OUTDATED:
             self.violations.append(f"{report['lock']}: {wrong}")
+            self.met[self.violations[-1]], scene.met = scene.met, []
         return wrong
 
     def summary(self) -> dict[str, dict[str, int]]:
@@ -92,8 +102,8 @@ class Witness:
                     answer = self.judge(report) or "ok"
                     (mine.add if report["do"] == "enter" else mine.discard)((report["lock"], report["who"]))
                 elif report["do"] == "verdict":
-                    told = {"violations": self.violations, "scenes": self.summary(), "superseded": self.superseded}
-                    answer = json.dumps(told)
+                    told = {"violations": self.violations, "met": self.met, "superseded": self.superseded}
+                    answer = json.dumps({**told, "scenes": self.summary()})
                 else:
                     answer = "ok"
                 if self.on_report is not None:
@@ -116,7 +126,7 @@ class Reporter:
         self.turn = asyncio.Lock()
 
     async def __aenter__(self) -> Reporter:
-        self.reader, self.writer = await asyncio.open_unix_connection(self.path)
+        self.reader, self.writer = await asyncio.open_unix_connection(self.path, limit=LONGEST_ANSWER)
         return self
 
     async def __aexit__(self, *exception: object) -> None:
@@ -139,7 +149,7 @@ class Reporter:
         return int(number or 0)
 
     async def verdict(self) -> dict[str, Any]:
-        """All that the witness has seen: `violations`, and `scenes` by lock."""
+        """All that the witness has seen: `violations`, the holders that were `met` in each, and `scenes` by lock."""
         verdict: dict[str, Any] = json.loads(await self._ask({"do": "verdict"}))
         return verdict
 
