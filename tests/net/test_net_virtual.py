@@ -1,0 +1,60 @@
+"""Real members in virtual time: minutes of chaos in seconds, and equal seeds give equal runs."""
+
+from __future__ import annotations
+
+import pytest
+import virtual_chaos
+from netlab import clusters
+from netlab import run as run_story
+
+from congenial.net.wire import Hello
+
+
+@pytest.mark.parametrize("seed", [4, 31, 36, 56])  # once a founder or all of them got no lock any more, in the end
+def test_a_minute_of_chaos(seed: int) -> None:
+    check(seed)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(1000, 1060))
+def test_another_minute_of_chaos(seed: int) -> None:
+    check(seed)
+
+
+def check(seed: int) -> None:
+    world = virtual_chaos.run(seed)
+    assert world.violations == [], f"python tests/net/virtual_chaos.py --runs 1 --seed {seed} --story"
+    assert world.done["entered"] > 100
+    assert sum(world.faults.values()) > 10
+
+
+def test_equal_seeds_give_equal_runs() -> None:
+    first, again = virtual_chaos.run(7), virtual_chaos.run(7)
+    assert first.story == again.story
+    assert (first.done, first.loop.steps) == (again.done, again.loop.steps)
+    assert first.story != virtual_chaos.run(8).story
+
+
+def test_what_was_told_to_an_earlier_life_of_a_peer_does_not_count_for_the_next_one() -> None:
+    """Once a member that had just been restarted was told that it had missed what its earlier life was told, if two
+    connections were made at once; and then the two refused each other for ever."""
+
+    async def story() -> None:
+        async with clusters(2) as (a, b):
+            membership = a._host.membership
+            link = membership.link_to[1]
+            for _ in range(20):
+                for member in (a, b):
+                    async with member.mutex("x"):
+                        pass
+            link.acked = link.sent = max(link.sent, 1)
+            known = membership.roster.known(1)
+            same = membership.hello(link, called(known))
+            assert (same.expected, same.dropped) == (known, link.acked)
+            other = membership.hello(link, called(known + 1))
+            assert (other.expected, other.received, other.dropped) == (known + 1, 0, 0)
+
+    def called(incarnation: int) -> Hello:
+        return Hello("congenial", "b", "a", ("a", "b"), "", incarnation, 0, 0, ())
+
+    run_story(story())
