@@ -1,11 +1,12 @@
-"""Chaos: five nodes as processes, which are killed, stopped, cut off, slowed down and robbed of their memory, by a
-seeded schedule, while programs use their locks and a witness outside judges. Meanwhile guests enter the cluster by
-seeds, use its locks, and leave or are killed.
+"""Chaos: five nodes as processes, which are killed, stopped, blocked, cut off in part or on the whole, muted, slowed
+down, given slow disks and full ones, and robbed of their memory, by a seeded schedule. Meanwhile programs use their
+locks, and a guarded object; a witness outside judges groups, capacities, fences and leases. Guests enter the cluster by
+seeds, use its locks, and leave or are killed. No request may wait for too long.
 
     python tests/net/chaos.py --seconds 300 --seed 7 [--algorithm home-gme+epochs]
 
-runs it for as long as asked; the test suite runs it for half a minute. Needs root and network namespaces for the
-cables; without them nodes are only killed and stopped.
+runs it for as long as asked; the test suite runs it for half a minute. Needs root, for cables and disks; without it
+nodes are only killed, stopped and blocked.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import os
 import random
 import shutil
 import signal
@@ -24,78 +24,38 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from netlab import answers, witness_process
-from racks import Rack
+from chronicle import Chronicle
+from machines import NODES, PATIENCE, Machines
+from netlab import WITNESS, answers, witness_process
 
-from congenial.kernel.errors import ConfigError
+from congenial.kernel.errors import ConfigError, CongenialError
 from congenial.net.client import Client
-from congenial.net.config import DEFAULT_ALGORITHM, follows_views, free_addresses
+from congenial.net.config import DEFAULT_ALGORITHM
 from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld
 from congenial.systems.catalogue import find_algorithm
 from congenial.testing.witness import Outdated, Reporter
 
-NODES = "abcde"
 LOCKS = 3  # mutexes, and as many locks with groups
 K = 2  # of the semaphore
-PATIENCE = 0.5  # seconds of silence after which a node is suspected, at first; four times as long after many mistakes
-TIMING = ["[timing]", "heartbeat = 0.1", f"suspect_after = {PATIENCE}", "reconnect_most = 0.1"]
+MANY = 10_000  # locks of which programs hold a hundred at a time
+AT_A_TIME = 100
 GUESTS = 2  # at a time
 LONGEST_FAULT = 6 * PATIENCE  # longer than the most patient node waits
 SLACK = 8 * PATIENCE  # in which the last effects of a fault are over
 BACK_WITHIN = 8 * PATIENCE  # twice the longest time to notice: no one waits longer for what one lost node held
+LONGEST_WAIT = 60 * PATIENCE  # of any request, however many faults there are meanwhile
+NODE = Path(__file__).with_name("troubled_node.py")
 
 
-class Machines:
-    """The five nodes, each in its network namespace if there are any."""
+@dataclass
+class Takeover:
+    """Somebody got what a node held that was hit."""
 
-    def __init__(self, folder: Path, algorithm: str = DEFAULT_ALGORITHM) -> None:
-        self.folder = folder
-        self.elastic = follows_views(algorithm)  # guests may come
-        self.rack: Rack | None = Rack(folder, NODES)
-        self.processes: dict[str, subprocess.Popen[bytes]] = {}
-        try:
-            self.rack.build()
-        except (subprocess.CalledProcessError, FileNotFoundError) as error:
-            if os.environ.get("CI"):
-                raise
-            print(f"NO NETWORK NAMESPACES, so no cables are cut: {getattr(error, 'stderr', error)}", file=sys.stderr)
-            self.rack.tear_down()
-            self.rack = None
-        where = self.rack.addresses() if self.rack else dict(zip(NODES, free_addresses(len(NODES)), strict=True))
-        self.seeds = list(where.values())
-        nodes = [f'{name} = "{address}"' for name, address in where.items()]
-        settings = ["insecure = true", f'algorithm = "{algorithm}"', 'state = "state/{name}"']
-        lines = [*settings, "[nodes]", *nodes, *TIMING]
-        (folder / "cluster.toml").write_text("\n".join(lines))
-
-    def socket(self, name: str) -> Path:
-        return self.folder / f"{name}.sock"
-
-    def start(self, name: str, *more: str) -> None:
-        """A guest begins with the name of the node beside which it runs."""
-        words = [sys.executable, "-m", "congenial", "node", "--name", name, "--socket", str(self.socket(name)), *more]
-        if self.rack:
-            words = self.rack.inside(name[0], words)
-        with open(self.folder / f"{name}.log", "ab") as log:
-            self.processes[name] = subprocess.Popen(words, cwd=self.folder, stdout=log, stderr=log)
-
-    def kill(self, name: str) -> None:
-        self.processes[name].kill()
-        self.processes[name].wait()
-
-    def forget(self, name: str) -> None:
-        shutil.rmtree(self.folder / "state" / name)
-
-    def signal(self, name: str, number: int) -> None:
-        self.processes[name].send_signal(number)
-
-    def tear_down(self) -> None:
-        for process in self.processes.values():
-            process.kill()
-            process.wait()
-        if self.rack:
-            self.rack.tear_down()
+    what: str
+    began: float
+    took: float
 
 
 @dataclass
@@ -103,25 +63,38 @@ class Tally:
     faults: Counter[str] = field(default_factory=Counter)
     done: Counter[str] = field(default_factory=Counter)  # what became of the programs' attempts
     writes: Counter[str] = field(default_factory=Counter)  # that the witness has accepted, by lock
-    takeovers: list[float] = field(default_factory=list)  # seconds until somebody else had what a lost node held
+    takeovers: list[Takeover] = field(default_factory=list)
     entered: dict[str, float] = field(default_factory=dict)  # when each holder came in
     troubles: list[tuple[str, float, float]] = field(default_factory=list)  # which node was hit, from when until when
     violations: list[str] = field(default_factory=list)  # of what must hold on any machine, however slow
     delays: list[str] = field(default_factory=list)  # what should not happen on one that is not overloaded
     superseded: int = 0
     refused: int = 0
+    lost: set[str] = field(default_factory=set)  # holders that were told that they had lost what they held
+    overtaken: int = 0  # of these, how many were still about to leave when the next one came
+    longest_wait: float = 0.0
+    waited_for: str = ""  # then
+    operations: int = 0  # on the guarded object
+    lost_operations: int = 0
 
     def was_hit(self, who: str) -> bool:
         """Had this holder's node been in trouble shortly before or after the holder came in?"""
         came = self.entered[who]
         return any([who[0] in hit and begin - SLACK < came < end + SLACK for hit, begin, end in self.troubles])
 
+    def troubles_during(self, begin: float, end: float) -> int:
+        """How many nodes were hit in that time."""
+        return sum([began < end and ended > begin for _, began, ended in self.troubles])
+
     def __str__(self) -> str:
-        waits = sorted(self.takeovers)
+        waits = sorted([takeover.took for takeover in self.takeovers])
         shown = f"{waits[len(waits) // 2]:.2f} s (median), {waits[-1]:.2f} s (longest)" if waits else "none measured"
         return (
             f"{sum(self.faults.values())} faults ({_listed(self.faults)}); {_listed(self.done)}; "
-            f"{sum(self.writes.values())} writes; {self.superseded} superseded, {self.refused} refused; "
+            f"{sum(self.writes.values())} writes; {self.superseded} superseded, {self.refused} refused, "
+            f"{self.overtaken} overtaken; "
+            f"{self.operations} operations on the object, {self.lost_operations} lost; "
+            f"the longest wait {self.longest_wait:.1f} s ({self.waited_for}); "
             f"taken over after {shown}, with a patience of {PATIENCE} to {4 * PATIENCE} s; "
             f"{len(self.violations)} violations, {len(self.delays)} delays"
         )
@@ -129,6 +102,11 @@ class Tally:
 
 def _listed(counts: Counter[str]) -> str:
     return ", ".join([f"{count} {what}" for what, count in sorted(counts.items())])
+
+
+def now() -> str:
+    """As the logs of the nodes have it."""
+    return time.strftime("%H:%M:%S")
 
 
 class Chaos:
@@ -151,6 +129,7 @@ class Chaos:
         self.end = time.monotonic() + self.seconds
         async with Reporter(self.witness) as reporter:
             programs = [self._program(name, number, self.end) for name in NODES for number in range(3)]
+            programs += [self._collector(name) for name in NODES]
             guests = [self._guests(number) for number in range(GUESTS if self.machines.elastic else 0)]
             await asyncio.gather(*programs, self._mischief(), *guests)
             await self._all_is_well()
@@ -160,21 +139,41 @@ class Chaos:
                 except TimeoutError:
                     self.tally.delays.append("a member that has forgotten does not vote again after a minute")
             verdict = await reporter.verdict()
+        self._judge(verdict)
+        return self.tally
+
+    def _judge(self, verdict: dict[str, Any]) -> None:
         tally = self.tally
-        tally.violations += verdict["violations"]
+        chronicle = Chronicle()
+        chronicle.read(self.machines.folder)
+        lost = tally.lost | chronicle.losers  # they were told, but others were told first that it was their turn
+        tally.troubles += chronicle.blocked
+        tally.faults["loop blocked"] += len(chronicle.blocked)
+        tally.faults["object lost"] += chronicle.forks
+        tally.operations, tally.lost_operations = chronicle.operations, chronicle.lost
+        tally.violations += chronicle.violations
+        for violation in verdict["violations"]:
+            met = verdict["met"][violation]
+            if met and lost.issuperset(met):
+                tally.overtaken += 1
+            else:
+                tally.violations.append(violation)
         for lock, scene in verdict["scenes"].items():
             tally.superseded += scene["superseded"]
             tally.refused += scene["refused"]
-            if scene["value"] != tally.writes[lock]:
+            if lock.startswith("mutex") and scene["value"] != tally.writes[lock]:
                 tally.violations.append(
                     f"{lock}: {tally.writes[lock]} writes were accepted, {scene['value']} are there"
                 )
-        if max(tally.takeovers, default=0) > BACK_WITHIN:
-            tally.delays.append(f"a takeover took more than {BACK_WITHIN} s")
+        for takeover in tally.takeovers:
+            allowed = BACK_WITHIN * tally.troubles_during(takeover.began - PATIENCE, takeover.began + takeover.took)
+            if takeover.took > allowed:
+                tally.delays.append(f"{takeover.what}, for {takeover.took:.1f} s, where {allowed:g} s were allowed")
         for who in verdict["superseded"]:
-            if not tally.was_hit(who):
+            if who in tally.entered and not tally.was_hit(who):
                 tally.delays.append(f"{who} was superseded although its node was well")
-        return tally
+        if tally.longest_wait > LONGEST_WAIT:
+            tally.delays.append(f"a request waited for {tally.longest_wait:.1f} s")
 
     async def _until_all_answer(self) -> None:
         deadline = time.monotonic() + 60
@@ -211,9 +210,11 @@ class Chaos:
             made = client.semaphore(lock, K, timeout=timeout)
         else:
             made = client.mutex(lock, timeout=timeout)
+        asked = time.monotonic()
         try:
             async with made as held:
                 self.tally.entered[who] = time.monotonic()
+                self._waited(asked, who, lock)
                 try:
                     await reporter.tell("enter", lock=lock, who=who, group=group, fence=held.fence, **limit)
                     if kind == "mutex":
@@ -224,16 +225,68 @@ class Chaos:
                         await asyncio.sleep(rng.uniform(0, 0.02))
                 finally:
                     await reporter.tell("leave", lock=lock, who=who)
-        except LockTimeout:
-            return "timed out"
-        except LockLost:
+        except (CongenialError, Outdated, AssertionError) as error:
+            return self._outcome(who, error)
+        return "entries"
+
+    def _outcome(self, who: str, error: Exception) -> str:
+        """What became of an attempt, in a word. `ClusterDegraded` if its node is gone."""
+        if isinstance(error, LockLost):
+            self.tally.lost.add(who)
             return "lost"
-        except (ClusterDegraded, NotHeld) as error:
+        if isinstance(error, (ClusterDegraded, NotHeld)):
+            self.tally.lost.add(who)
             if "is gone" in str(error):
                 raise ClusterDegraded(str(error)) from error
             return "degraded"
-        except Outdated:
-            return "outdated"
+        words = {LockTimeout: "timed out", Outdated: "outdated", AssertionError: "objected to"}
+        return words[type(error)]
+
+    def _waited(self, since: float, who: str, lock: str) -> None:
+        waited = time.monotonic() - since
+        if waited > self.tally.longest_wait:
+            self.tally.longest_wait = waited
+            self.tally.waited_for = f"{who} for {lock}, until {now()}"
+
+    async def _collector(self, node: str) -> None:
+        """Hold many locks at a time, again and again."""
+        rng = random.Random(f"{node} collects {self.rng.random()}")
+        attempt = 0
+        async with Reporter(self.witness) as reporter:
+            while time.monotonic() < self.end:
+                with contextlib.suppress(ClusterDegraded):
+                    async with Client(self.machines.socket(node)) as client:
+                        while time.monotonic() < self.end:
+                            attempt += 1
+                            chosen = rng.sample(range(MANY), AT_A_TIME)
+                            who, stay = f"{node}many.{attempt}", rng.uniform(0, 2 * PATIENCE)
+                            holding = [
+                                self._collect(client, reporter, f"many {lock}", f"{who}.{lock}", stay)
+                                for lock in chosen
+                            ]
+                            results = await asyncio.gather(*holding, return_exceptions=True)
+                            self.tally.done.update([f"many: {result}" for result in results if type(result) is str])
+                            for result in results:
+                                if isinstance(result, BaseException):
+                                    raise result
+                            await asyncio.sleep(rng.uniform(0, 2 * PATIENCE))
+                await asyncio.sleep(0.05)
+
+    async def _collect(self, client: Client, reporter: Reporter, lock: str, who: str, stay: float) -> str:
+        asked = time.monotonic()
+        try:
+            async with client.mutex(lock, timeout=LONGEST_WAIT) as held:
+                self.tally.entered[who] = time.monotonic()
+                self._waited(asked, who, lock)
+                try:
+                    await reporter.tell("enter", lock=lock, who=who, group=None, fence=held.fence)
+                    await asyncio.sleep(stay)
+                finally:
+                    await reporter.tell("leave", lock=lock, who=who)
+        except (CongenialError, Outdated, AssertionError) as error:
+            if isinstance(error, LockTimeout):
+                self._waited(asked, who, lock)
+            return self._outcome(who, error)
         return "entries"
 
     async def _write(self, reporter: Reporter, lock: str, who: str, fence: int, value: int) -> None:
@@ -271,7 +324,9 @@ class Chaos:
     # -- faults ----------------------------------------------------------------------------------------
 
     async def _mischief(self) -> None:
-        faults: list[str] = ["kill", "stop", *(["cut", "part", "slow"] if self.machines.rack else [])]
+        faults = ["kill", "stop", "block", "slow disk"]
+        if self.machines.rack:
+            faults += ["cut", "part", "mute", "slow", "full disk"]
         under_way: set[asyncio.Task[None]] = set()
         while time.monotonic() < self.end - 3 * LONGEST_FAULT:
             await asyncio.gather(*under_way)
@@ -294,18 +349,29 @@ class Chaos:
         holder, heir = self.rng.sample(NODES, 2)
         fault = self.rng.choice(["kill", "stop", *(["cut"] if self.machines.rack else [])])
         async with Client(self.machines.socket(holder)) as first, Client(self.machines.socket(heir)) as second:
-            await first.mutex(lock, timeout=SLACK).acquire()
+            await first.mutex(lock, timeout=LONGEST_WAIT).acquire()
             hit = asyncio.create_task(self._hit(fault, holder, for_long=True))
             since = time.monotonic()
             try:
-                await second.mutex(lock, timeout=2 * BACK_WITHIN).acquire()
+                await second.mutex(lock, timeout=LONGEST_WAIT).acquire()
             except LockTimeout:
                 self.tally.delays.append(f"{lock}: {heir} waits for ever for what {holder} held ({fault})")
-            self.tally.takeovers.append(time.monotonic() - since)
+            what = f"{lock}: {heir} waited for what {holder} held ({fault}), until {now()}"
+            self.tally.takeovers.append(Takeover(what, since, time.monotonic() - since))
             await hit
 
     async def _hit(self, what: str, name: str, for_long: bool = False) -> None:
-        fault = {"kill": self._kill, "stop": self._stop, "cut": self._cut, "part": self._part, "slow": self._slow}[what]
+        fault = {
+            "kill": self._kill,
+            "stop": self._stop,
+            "block": self._block,
+            "slow disk": self._slow_disk,
+            "full disk": self._full_disk,
+            "cut": self._cut,
+            "part": self._part,
+            "mute": self._mute,
+            "slow": self._slow,
+        }[what]
         self.hit.add(name)
         self.tally.faults[what] += 1
         trouble = len(self.tally.troubles)
@@ -322,14 +388,17 @@ class Chaos:
             self.tally.faults["forget"] += 1
             self.machines.forget(name)
         await asyncio.sleep(seconds)
+        await self._start_again(name)
+        if forgets:
+            self.reminding = asyncio.create_task(self._remember(name))
+        return ""
+
+    async def _start_again(self, name: str) -> None:
         self.machines.start(name)
         deadline = time.monotonic() + 60
         while not answers(self.machines.socket(name)):
             assert time.monotonic() < deadline, f"{name} does not start again"
             await asyncio.sleep(0.02)
-        if forgets:
-            self.reminding = asyncio.create_task(self._remember(name))
-        return ""
 
     async def _remember(self, name: str) -> None:
         """Until it has been reminded by all others and votes again, nobody else had better forget."""
@@ -348,6 +417,27 @@ class Chaos:
         self.machines.signal(name, signal.SIGCONT)
         return ""
 
+    async def _block(self, name: str, seconds: float) -> str:
+        self.machines.signal(name, signal.SIGUSR1)
+        await asyncio.sleep(seconds)
+        return ""
+
+    async def _slow_disk(self, name: str, seconds: float) -> str:
+        mark = self.machines.slow_mark(name)
+        mark.touch()
+        await asyncio.sleep(seconds)
+        mark.unlink()
+        return ""
+
+    async def _full_disk(self, name: str, seconds: float) -> str:
+        """Perhaps the node can go on, perhaps it cannot and ends. It is restarted anyhow."""
+        self.machines.fill_disk(name)
+        await asyncio.sleep(seconds)
+        self.machines.empty_disk(name)
+        self.machines.kill(name)
+        await self._start_again(name)
+        return ""
+
     async def _cut(self, name: str, seconds: float) -> str:
         assert self.machines.rack is not None
         await asyncio.to_thread(self.machines.rack.cable, name, "down")
@@ -364,6 +454,18 @@ class Chaos:
         await asyncio.sleep(seconds)
         await asyncio.to_thread(rack.part, name, other, False)
         return other
+
+    async def _mute(self, name: str, seconds: float) -> str:
+        """It hears the others, and nobody hears it."""
+        rack = self.machines.rack
+        assert rack is not None
+        others = [other for other in NODES if other != name]
+        for other in others:
+            await asyncio.to_thread(rack.part, name, other, True)
+        await asyncio.sleep(seconds)
+        for other in others:
+            await asyncio.to_thread(rack.part, name, other, False)
+        return ""
 
     async def _slow(self, name: str, seconds: float) -> str:
         rack = self.machines.rack
@@ -398,7 +500,8 @@ class Chaos:
 
 
 def chaos(seconds: float, seed: int, folder: Path, algorithm: str = DEFAULT_ALGORITHM) -> Tally:
-    machines = Machines(folder, algorithm)
+    program = [sys.executable, str(NODE), str(folder / WITNESS), str(seed)]
+    machines = Machines(folder, algorithm, program)
     try:
         with witness_process(folder) as witness:
             return asyncio.run(Chaos(machines, witness, seconds, seed).run())

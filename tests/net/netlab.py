@@ -19,6 +19,7 @@ from congenial.net.viewed import ViewedLocks
 
 NAMES = "abcdefgh"
 IN_EPOCHS = {"algorithm": "token-gme+epochs", "semaphores": "srimani-reddy+epochs"}
+WITNESS = "witness.sock"
 QUICK = Timing(heartbeat=0.1, suspect_after=1.0, gather=5.0, reconnect=0.002, reconnect_most=0.02)
 PATIENT = Timing(heartbeat=0.1, suspect_after=30.0, gather=30.0, reconnect=0.002, reconnect_most=0.02)  # none crashes
 
@@ -95,7 +96,7 @@ def answers(path: Path) -> bool:
 @contextlib.contextmanager
 def witness_process(folder: Path) -> Iterator[Path]:
     """A witness in a process of its own."""
-    path = folder / "witness.sock"
+    path = folder / WITNESS
     process = subprocess.Popen([sys.executable, "-m", "congenial.testing.witness", str(path)])
     try:
         deadline = time.monotonic() + 20

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chaos import Machines, chaos
+from chaos import chaos
+from machines import Machines
 from netlab import IN_EPOCHS, QUICK, answers, cabled_clusters, clusters, crash
 from town import town
 
