@@ -1,20 +1,16 @@
-"""Congenial's locks compared with those of Redis, etcd and ZooKeeper, and with one hop of the network itself.
+"""Congenial's locks compared with those of other systems, and with one hop of the network itself.
 
-    python benchmarks/locks.py [--seconds 2] [--only congenial,redis] [--install]
+    python benchmarks/locks.py [--seconds 2] [--only congenial,redis] [--install] [--docs docs/benchmarks.md]
     python benchmarks/locks.py --algorithm token-gme --algorithm home-gme [--members 3,8,25]
 
 The second form compares algorithms behind Congenial's own locks; `lock_algorithms.py` says how. This is the first one.
 
 Everything runs on this machine, over loopback: three nodes of Congenial (eight where eight processes compete: with
-Congenial the processes are the nodes), and one server each of the others, with its data in a temporary folder, started
-and stopped by this script. A server that is not installed is left out with a message; --install installs it with
-apt-get.
+Congenial the processes are the nodes), and the servers of the others, which this script starts and stops, with their
+data in a temporary folder. `other_locks.py` says how each is used. One that is not installed is left out with a
+message; --install installs servers with apt-get.
 
 `own-thread` is Congenial with each node in a thread of its own, beside the event loop of the program.
-
-How the others are used: redis-py's Lock, polling every millisecond instead of its usual 100 ms; etcd's lock service
-over its HTTP gateway; kazoo's Lock, ReadLock and WriteLock. Redis and etcd have no shared locks, and none of the three
-has groups: an exclusive lock takes their place.
 
 The scenarios, and the time that each measures:
 
@@ -30,29 +26,37 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import base64
-import contextlib
-import http.client
 import json
+import os
+import platform
 import random
-import shutil
 import socket
 import struct
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from other_locks import OTHERS, Other, running, server_is_installed
 from workers import Worker, answer, at, end, free_port, hear, say, start, tell
 
 SCENARIOS = {"fresh": 1, "again": 1, "two": 2, "eight": 8, "readers": 8, "groups": 8}  # processes that compete
-PACKAGES = {"redis": ("redis-server",), "etcd": ("etcd-server",), "zookeeper": ("zookeeper",)}
 OURS = ("congenial", "own-thread")
-SYSTEMS = (*OURS, "redis", "etcd", "zookeeper")
+SYSTEMS = (*OURS, *OTHERS)
+MINORITY = "the crash of a minority of the processes"
+SURVIVES = {**dict.fromkeys(OURS, MINORITY), **{name: other.survives for name, other in OTHERS.items()}}
+MEANING = {
+    "raw hop": "one message from a task of one process to a task of another",
+    "fresh": "acquire and release a lock that another process held last",
+    "again": "acquire and release a lock that this process held last",
+    "two": "two processes compete: from the release by one to the entry of the other",
+    "eight": "eight processes compete: from a release to the next entry",
+    "readers": "eight processes, nine of ten read: the wait",
+    "groups": "eight processes, four groups: the wait",
+}
 HOLD = 0.002  # seconds (uvloop's timers count milliseconds), so that others wait when the holder releases
 HOPS = 1000
 GROUPS, WEIGHTS = ("red", "green", "blue", "white"), (8, 4, 2, 1)
@@ -111,11 +115,13 @@ async def congenial_worker(job: dict[str, Any]) -> None:
 
 def other_worker(job: dict[str, Any]) -> None:
     rng = random.Random(job["number"])
-    enter = CLIENTS[job["system"]](job)
+    client = OTHERS[job["system"]].client
+    assert client is not None
+    enter = client(job)
     say("ready")
     hear()
     spans: list[Span] = []
-    end = time.perf_counter() + job["seconds"]
+    end = time.perf_counter() + (job["seconds"] if job["active"] else 0)
     turn = 0
     while time.perf_counter() < end:
         turn += 1
@@ -132,60 +138,9 @@ def other_worker(job: dict[str, Any]) -> None:
     hear()
 
 
-def redis_client(job: dict[str, Any]) -> Callable[[str, str], Callable[[], Any]]:
-    import redis
-
-    server = redis.Redis(port=job["port"])
-
-    def enter(name: str, mode: str) -> Callable[[], Any]:
-        lock = server.lock(name, timeout=30, sleep=0.001)
-        lock.acquire()
-        return lock.release
-
-    return enter
-
-
-def etcd_client(job: dict[str, Any]) -> Callable[[str, str], Callable[[], Any]]:
-    server = http.client.HTTPConnection("127.0.0.1", job["port"])
-    server.connect()
-    server.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-    def call(path: str, **body: Any) -> Any:
-        server.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
-        return json.loads(server.getresponse().read())
-
-    lease = call("/v3/lease/grant", TTL=600)["ID"]
-
-    def enter(name: str, mode: str) -> Callable[[], Any]:
-        key = call("/v3/lock/lock", name=base64.b64encode(name.encode()).decode(), lease=lease)["key"]
-        return lambda: call("/v3/lock/unlock", key=key)
-
-    return enter
-
-
-def zookeeper_client(job: dict[str, Any]) -> Callable[[str, str], Callable[[], Any]]:
-    from kazoo.client import KazooClient
-
-    server = KazooClient(f"127.0.0.1:{job['port']}")
-    server.start()
-
-    def enter(name: str, mode: str) -> Callable[[], Any]:
-        if job["scenario"] == "readers":
-            lock = server.ReadLock(f"/{name}") if mode == "shared" else server.WriteLock(f"/{name}")
-        else:
-            lock = server.Lock(f"/{name}")
-        lock.acquire()
-        return lock.release
-
-    return enter
-
-
-CLIENTS = {"redis": redis_client, "etcd": etcd_client, "zookeeper": zookeeper_client}
-
-
 def work(text: str) -> None:
     job = json.loads(text)
-    if job["system"] in CLIENTS:
+    if job["system"] in OTHERS:
         other_worker(job)
         return
     from congenial.net.loop_thread import new_event_loop
@@ -247,79 +202,21 @@ async def raw_worker(job: dict[str, Any]) -> None:
     await asyncio.sleep(0.1)
 
 
-# -- the servers -------------------------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def running(words: list[str], port: int, folder: str) -> Iterator[None]:
-    with open(Path(folder) / "log", "w") as log:
-        server = subprocess.Popen(words, stdout=log, stderr=log, cwd=folder)
-    try:
-        for _ in range(300):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            if server.poll() is not None:
-                break
-            time.sleep(0.1)
-        else:
-            server.kill()
-        if server.poll() is not None:
-            raise RuntimeError(f"{words[0]} does not start: {(Path(folder) / 'log').read_text()[-500:]}")
-        time.sleep(1)
-        yield
-    finally:
-        server.terminate()
-        server.wait()
-
-
-def server_command(system: str, port: int, folder: str) -> list[str]:
-    if system == "redis":
-        return ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
-    if system == "etcd":
-        mine, peers = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{free_port()}"
-        alone = f"default={peers}"
-        return [
-            "etcd", "--data-dir", f"{folder}/data", "--listen-client-urls", mine, "--advertise-client-urls", mine,
-            "--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers, "--initial-cluster", alone,
-        ]  # fmt: skip
-    config = Path(folder) / "zoo.cfg"
-    config.write_text(
-        f"tickTime=2000\ndataDir={folder}/data\nclientPort={port}\nclientPortAddress=127.0.0.1\n"
-        "maxClientCnxns=0\nadmin.enableServer=false\n"
-    )
-    main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
-    return ["java", "-cp", "/usr/share/java/*", main, str(config)]
-
-
-def is_installed(system: str) -> bool:
-    if system == "zookeeper":
-        return shutil.which("java") is not None and Path("/usr/share/java/zookeeper.jar").exists()
-    return shutil.which({"redis": "redis-server", "etcd": "etcd"}[system]) is not None
-
-
-def client_is_installed(system: str) -> bool:
-    from importlib.util import find_spec
-
-    package = {"redis": "redis", "zookeeper": "kazoo"}.get(system)
-    return package is None or find_spec(package) is not None
-
-
 # -- measuring ---------------------------------------------------------------------------------------------------
 
 
-def measure(system: str, scenario: str, seconds: float, port: int) -> list[list[Span]]:
+def measure(system: str, scenario: str, seconds: float, ports: list[int]) -> list[list[Span]]:
     """The spans of every process that competed."""
     processes = SCENARIOS[scenario]
-    members = max(3, processes) if system in OURS else processes
+    members = max(3, processes) if not ports else processes  # where the processes are the nodes
     names = [chr(ord("a") + at) for at in range(members)]
     nodes = {name: f"127.0.0.1:{free_port()}" for name in names}
     workers: list[Worker] = []
     try:
         for number, name in enumerate(names):
             job = {
-                "system": system, "scenario": scenario, "seconds": seconds, "port": port, "name": name, "nodes": nodes,
-                "number": number, "active": number < processes,
+                "system": system, "scenario": scenario, "seconds": seconds, "ports": ports, "name": name,
+                "nodes": nodes, "number": number, "active": number < processes,
             }  # fmt: skip
             workers.append(start(job))
         for worker in workers:
@@ -369,6 +266,7 @@ def main() -> None:
     parser.add_argument("--members", help="sizes of the clusters in which algorithms are compared (default 3,8,25)")
     parser.add_argument("--install", action="store_true", help="install missing servers with apt-get")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--docs", help="write the results as a page to this file, too")
     parser.add_argument("--work", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
@@ -415,23 +313,24 @@ def compare_systems(options: argparse.Namespace) -> None:
     hops = raw_hop()
     rows.append({"scenario": "raw hop", "system": "asyncio", "p50": at(0.5, hops), "p99": at(0.99, hops)})
     for system in options.only.split(",") if options.only else SYSTEMS:
-        if system not in OURS:
-            if options.install and not is_installed(system):
-                subprocess.run(["apt-get", "install", "-y", "-qq", *PACKAGES[system]], check=True)
-            if not is_installed(system) or not client_is_installed(system):
-                print(f"{system} is left out: its server or its Python client is not installed", file=sys.stderr)
-                continue
-        with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-            port = free_port()
-            if system not in OURS:
-                stack.enter_context(running(server_command(system, port, folder), port, folder))
+        other = OTHERS.get(system, Other(0, "", None, ()))
+        if options.install and other.package and not server_is_installed(other.package):
+            subprocess.run(["apt-get", "install", "-y", "-qq", other.package], check=True)
+        if other.missing():
+            print(f"{system} is left out: {other.missing()} is not installed", file=sys.stderr)
+            continue
+        with tempfile.TemporaryDirectory() as folder, running(other, Path(folder)) as ports:
             for scenario in options.scenarios.split(",") if options.scenarios else SCENARIOS:
                 print(f"measuring {system}, {scenario}", file=sys.stderr)
-                spans = measure(system, scenario, options.seconds, port)
+                spans = measure(system, scenario, options.seconds, ports)
                 times = times_of(scenario, spans)
                 entries = sum([len(mine) for mine in spans])
                 row = {"scenario": scenario, "system": system, "per_second": entries / options.seconds}
-                rows.append({**row, "p50": at(0.5, times), "p99": at(0.99, times)})
+                rows.append({**row, "p50": at(0.5, times), "p99": at(0.99, times), "survives": SURVIVES[system]})
+    order = {name: place for place, name in enumerate(["raw hop", *SCENARIOS])}
+    rows.sort(key=lambda row: order[row["scenario"]])
+    if options.docs:
+        Path(options.docs).write_text(page(rows), encoding="utf-8")
     if options.json:
         print(json.dumps(rows))
     else:
@@ -439,18 +338,62 @@ def compare_systems(options: argparse.Namespace) -> None:
 
 
 def show(rows: list[dict[str, Any]]) -> None:
-    order = {name: place for place, name in enumerate(["raw hop", *SCENARIOS])}
-    print(f"{'scenario':10} {'system':10} {'entries/s':>10} {'p50 us':>10} {'p99 us':>10}")
-    for row in sorted(rows, key=lambda row: order[row["scenario"]]):
+    print(f"{'scenario':10} {'system':12} {'entries/s':>10} {'p50 us':>10} {'p99 us':>10}  survives")
+    for row in rows:
         rate = f"{row['per_second']:10.0f}" if "per_second" in row else " " * 10
-        print(f"{row['scenario']:10} {row['system']:10} {rate} {row['p50'] * 1e6:10.1f} {row['p99'] * 1e6:10.1f}")
+        times = f"{row['p50'] * 1e6:10.1f} {row['p99'] * 1e6:10.1f}"
+        print(f"{row['scenario']:10} {row['system']:12} {rate} {times}  {row.get('survives', '')}")
     ours = {row["scenario"]: row for row in rows if row["system"] == "congenial"}
     hop = rows[0]["p50"]
     if "two" in ours:
         print(f"\nhandover between two: {ours['two']['p50'] / hop:.2f} raw hops")
     for row in rows:
-        if row["scenario"] == "again" and row["system"] in CLIENTS and "again" in ours:
+        if row["scenario"] == "again" and row["system"] in OTHERS and "again" in ours:
             print(f"again: {row['p50'] / ours['again']['p50']:.0f} times faster than {row['system']}")
+
+
+def page(rows: list[dict[str, Any]]) -> str:
+    """The results as a page of the docs."""
+    import congenial
+
+    lines = [
+        "# Benchmarks",
+        "",
+        "`python benchmarks/locks.py --install --docs docs/benchmarks.md` has written this page. The script says what is",
+        "measured, and how; `benchmarks/other_locks.py` says how the others are used. Everything ran on one machine,",
+        "over loopback, one system after the other. Times are in microseconds, and a hop is the raw hop's median.",
+        "",
+        f"Congenial {congenial.__version__}, {machine()}.",
+        "",
+    ]
+    hop = rows[0]["p50"]
+    for scenario in ["raw hop", *SCENARIOS]:
+        mine = [row for row in rows if row["scenario"] == scenario]
+        if mine:
+            lines += [f"## {scenario.capitalize()}", "", f"{MEANING[scenario].capitalize()}.", ""]
+            lines += [
+                "| system | p50 | in hops | p99 | entries per second | a lock survives |",
+                "| --- | --: | --: | --: | --: | --- |",
+            ]
+            for row in mine:
+                rate = f"{row['per_second']:,.0f}" if "per_second" in row else ""
+                times = f"{row['p50'] * 1e6:,.1f} | {row['p50'] / hop:.2f} | {row['p99'] * 1e6:,.1f}"
+                lines.append(f"| {row['system']} | {times} | {rate} | {row.get('survives', '')} |")
+            lines.append("")
+    return "\n".join(lines)
+
+
+def machine() -> str:
+    """This machine, in words."""
+    cpus = [line.partition(":")[2].strip() for line in cpu_lines() if line.startswith("model name")]
+    kind = f" ({cpus[0]})" if cpus else ""
+    kernel = ".".join(platform.release().split(".")[:2])
+    return f"{os.cpu_count()} cores{kind}, {platform.system()} {kernel}, Python {platform.python_version()}"
+
+
+def cpu_lines() -> list[str]:
+    about = Path("/proc/cpuinfo")
+    return about.read_text().splitlines() if about.exists() else []
 
 
 if __name__ == "__main__":
