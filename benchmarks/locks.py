@@ -359,8 +359,8 @@ def page(rows: list[dict[str, Any]]) -> str:
     lines = [
         "# Benchmarks",
         "",
-        "`python benchmarks/locks.py --install --docs docs/benchmarks.md` has written this page. The script says what is",
-        "measured, and how; `benchmarks/other_locks.py` says how the others are used. Everything ran on one machine,",
+        "`python benchmarks/locks.py --install --docs docs/benchmarks.md` has written this page. The script says what",
+        "is measured, and how; `benchmarks/other_locks.py` says how the others are used. Everything ran on one machine,",
         "over loopback, one system after the other. Times are in microseconds, and a hop is the raw hop's median.",
         "",
         f"Congenial {congenial.__version__}, {machine()}.",
