@@ -1,10 +1,10 @@
 """The systems that `locks.py` compares Congenial with: how each is started on this machine, and how a process uses it.
 
 One server, and three of them where that survives the crash of one. redis-py's Lock polls every millisecond instead of
-its usual 100 ms, pottery's Redlock every two instead of 200, and PySyncObj's lock manager, which can only try, is asked
-again after a millisecond; PySyncObj itself is set to be quick, with periods of a millisecond and no batches. etcd's lock
-service is used over its HTTP gateway, ZooKeeper by kazoo's Lock, ReadLock and WriteLock. The others have no shared locks,
-and none has groups: an exclusive lock takes their place.
+its usual 100 ms, pottery's Redlock every two instead of 200, and PySyncObj's lock manager, which can only try, is
+asked again after a millisecond; PySyncObj itself is set to be quick, with periods of a millisecond and no batches.
+etcd's lock service is used over its HTTP gateway, ZooKeeper by kazoo's Lock, ReadLock and WriteLock. The others have
+no shared locks, and none has groups: an exclusive lock takes their place.
 """
 
 from __future__ import annotations
