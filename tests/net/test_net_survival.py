@@ -424,7 +424,7 @@ def test_clocks_may_be_set_forward_and_back(monkeypatch: pytest.MonkeyPatch, tmp
 @pytest.mark.deep
 @pytest.mark.parametrize("algorithm", [DEFAULT_ALGORITHM, "home-gme+epochs"])
 def test_chaos(algorithm: str, tmp_path: Path) -> None:
-    tally = chaos(seconds=20, seed=5, folder=tmp_path, algorithm=algorithm)
+    tally = chaos(seconds=30, seed=5, folder=tmp_path, algorithm=algorithm)
     assert tally.violations == [], tally
     assert sum(tally.faults.values()) >= 5, tally
     assert tally.takeovers, tally

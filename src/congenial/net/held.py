@@ -219,7 +219,8 @@ class Held(Losable):
         """For how many seconds no other can hold the lock, even if this process were cut off now; 0 if it is not held.
 
         It follows from the rates of clocks alone, whatever the network does: clocks may run differently by
-        `Timing.drift`. Infinite in a cluster that needs nobody else.
+        `Timing.drift`. Infinite in a cluster that needs nobody else. In a cluster that does not follow views, others
+        may go on earlier, and then only fences help.
         """
         return self._lease_left() if self.held else 0.0
 
