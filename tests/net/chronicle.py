@@ -13,7 +13,7 @@ LOST_STATE = "guarded.lost"  # in a log: so few members had the object that the 
 class Chronicle:
     def __init__(self) -> None:
         self.blocked: list[tuple[str, float, float]] = []  # a member, and from when until when
-        self.losers: set[str] = set()  # holders that were told that they had lost what they held
+        self.expired: set[str] = set()  # holders whose lease ran out
         self.operations = 0  # with an answer
         self.lost = 0
         self.violations: list[str] = []
@@ -51,7 +51,7 @@ class Chronicle:
             elif what == "lost":
                 self.lost += 1
                 lost.add((life, more[0]))
-            elif what == "lost lock":
-                self.losers.add(more[0])
+            elif what == "expired":
+                self.expired.add(more[0])
             elif what == "blocked":
                 self.blocked.append((life.partition("/")[0], more[0], more[1]))

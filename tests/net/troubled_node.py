@@ -30,6 +30,7 @@ from machines import PATIENCE
 
 from congenial.cli import main
 from congenial.net import service
+from congenial.net.entrance import RAN_OUT
 from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld
 from congenial.net.held import Held
 from congenial.net.locks import Cluster
@@ -99,10 +100,11 @@ class Resident:
                 who = f"{self.life}.{attempt}"
                 try:
                     await self._use(reporter, who)
-                except (LockLost, NotHeld, ClusterDegraded):
-                    self.note("lost lock", who)
-                except (LockTimeout, Outdated, AssertionError):  # the witness remembers what it objects to
-                    pass
+                except LockLost as error:
+                    if RAN_OUT in str(error):
+                        self.note("expired", who)
+                except (LockTimeout, NotHeld, ClusterDegraded, Outdated, AssertionError):
+                    pass  # the witness remembers what it objects to
                 await asyncio.sleep(self.rng.uniform(0, 0.2))
 
     async def _use(self, reporter: Reporter, who: str) -> None:

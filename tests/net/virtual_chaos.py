@@ -272,6 +272,8 @@ class World:
         crashes for good, or forgets, must not take away what nobody can give back."""
         parts = {name: cluster._host.locks.agreement.node.views for name, cluster in self.clusters.items()}
         self.births |= {name: views.birth for name, views in parts.items() if name in self.config.nodes}
+        if not parts:
+            return False
         voters = max([views.view for views in parts.values()], key=lambda view: view.number).voters
         lasting = [
             process for process, name in enumerate(self.config.nodes) if (process, self.births.get(name)) in voters
