@@ -136,6 +136,22 @@ def test_a_node_that_is_restarted(folder: Path) -> None:
     run(story())
 
 
+def test_a_request_at_the_moment_at_which_the_connection_breaks_is_asked_again(folder: Path) -> None:
+    """The transport knows that it is closed before the client hears of it."""
+
+    async def story() -> None:
+        async with congenial.join("a", ALONE) as cluster:
+            await serve(cluster, folder / "a.sock")
+            async with congenial.connect(folder / "a.sock") as node:
+                for _ in range(2):
+                    assert node._writer is not None
+                    node._writer.transport.abort()
+                    async with node.mutex("x", timeout=LONG) as held:
+                        assert held.held
+
+    run(story())
+
+
 def test_another_node_takes_the_place_of_one_that_is_gone(folder: Path) -> None:
     async def story() -> None:
         async with clusters(3) as (a, b, _):

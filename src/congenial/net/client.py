@@ -222,7 +222,7 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
     async def __aenter__(self) -> Client:
         reader = await self._connect()
         self._loop = asyncio.get_running_loop()
-        self._keeping = asyncio.create_task(self._keep(reader), name="congenial client")
+        self._keeping = asyncio.create_task(self._stay_connected(reader), name="congenial client")
         forks.watch(self)
         try:
             await self._ask_once(Ask("ping", self.next_id(), timeout=self.patience))
@@ -291,7 +291,7 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
         self._why_down = "; ".join(reasons)
         raise ClusterDegraded(self._why_down)
 
-    async def _keep(self, reader: asyncio.StreamReader) -> None:
+    async def _stay_connected(self, reader: asyncio.StreamReader) -> None:
         """Listen to the node, and connect again when the connection is broken."""
         while True:
             pinging = asyncio.create_task(self._ping())
@@ -400,6 +400,8 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
         deadline = None if ask.timeout is None else loop.time() + ask.timeout
         left = ask.timeout
         while True:
+            if self._writer is None or self._writer.is_closing():
+                self._up.clear()  # the listener will connect again: it has not heard of the end yet
             if not self._up.is_set():
                 await self._wait_for_node(left)
                 left = None if deadline is None else max(0.0, deadline - loop.time())
@@ -417,7 +419,8 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
 
     def _unreachable(self) -> ClusterDegraded:
         others = f"; tried {', '.join(map(str, self.endpoints))}" if len(self.endpoints) > 1 else ""
-        return ClusterDegraded(f"{self._refused or self._why_down}{others}")
+        why = self._refused or self._why_down or f"the node on {self.where} is gone"
+        return ClusterDegraded(f"{why}{others}")
 
     async def _ask_once(self, ask: Ask) -> Answer:
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
@@ -447,7 +450,7 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
         if self._forked is not None:
             raise self._forked
         if self._writer is None or self._writer.is_closing():
-            raise self._unreachable() if self._why_down else ClusterDegraded(f"the node on {self.where} is gone")
+            raise self._unreachable()
         self._writer.write(msgspec.json.encode(ask) + b"\n")
 
     async def status_of_all(
