@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import copy
+import pickle
 import sys
-from dataclasses import dataclass, field
+from dataclasses import FrozenInstanceError, dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -120,6 +122,30 @@ def test_no_type_of_a_field_is_lost_when_compiled(kind: type[Message]) -> None:
     declared = {each.name: each.metadata["type"] for each in fields_of(kind) if "type" in each.metadata}
     plain = (int, bool, str, float, Any, Message, tuple[int, ...])
     assert declared == {name: hint for name, hint in written.items() if hint not in plain}
+
+
+SAMPLES: dict[Any, object] = {int: 7, bool: True, str: "a", float: 0.5, bytes: b"a", Message: Request(1)}
+
+
+def sample(shape: Any) -> object:
+    """A value of the type of a field."""
+    members = get_args(shape)
+    return tuple([sample(member) for member in members if member is not ...]) if members else SAMPLES.get(shape, ())
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.__module__.rpartition('.')[2]}.{kind.__name__}")
+def test_a_message_is_made_compared_copied_and_pickled_by_its_fields(kind: type[Any]) -> None:
+    """Whether the decorator has made its constructor, or the build."""
+    values = {name: sample(shape) for name, shape in field_types(kind).items()}
+    made = kind(**values)
+    assert made == kind(*values.values())
+    assert [getattr(made, name) for name in values] == list(values.values())
+    assert copy.copy(made) == made == pickle.loads(pickle.dumps(made)) == replace(made)
+    for name in values:
+        with pytest.raises(FrozenInstanceError):
+            setattr(made, name, values[name])
+    with pytest.raises(TypeError):
+        kind(*values.values(), 1)
 
 
 class Told(Part):

@@ -35,7 +35,8 @@ from congenial.kernel.state import copy_of, durable_state, node_from, restore_du
 from congenial.kernel.trace import CRASH, DELIVER, EXIT, RECOVER, REQUEST, SEND, Event, message_event
 from congenial.net.codec import Vocabulary, message_kinds
 from congenial.net.errors import ProtocolError
-from congenial.net.wire import Data, FrameReader, encode_frame
+from congenial.net.frames import FrameReader, encode_frame
+from congenial.net.wire import Data
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
 from congenial.systems.system import System

@@ -50,7 +50,7 @@ class NobodyLooksAgain(Lamport):
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
         if isinstance(msg, lamport.Release):
-            self.queue.remove((self._request_of(src), src))
+            self._take_out(src)
         else:
             super().receive(src, msg, out)
 

@@ -58,7 +58,7 @@ class ServedAgain(TQGmx):
     """A request that arrives by a second member is served a second time."""
 
     def _serve(self, asked: Asked, out: Out) -> None:
-        self.served[asked[0]] = 0
+        self.seen[asked[0]] = 0
         super()._serve(asked, out)
 
 

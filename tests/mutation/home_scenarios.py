@@ -1,4 +1,4 @@
-"""Scenarios of HomeK: what its home grants, keeps and recalls, and how it begins while processes are inside."""
+"""Scenarios of HomeK and HomeGME: what homes grant, keep and recall, and how they begin while processes are inside."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ N = 9
 class Hand:
     """Nodes whose messages are delivered at once, in the order in which they were sent; `told` lists their kinds."""
 
-    def __init__(self, algorithm: type[Node], k: int) -> None:
-        self.nodes: list[Any] = System(algorithm, N, {"k": str(k)}).nodes()
+    def __init__(self, algorithm: type[Node], k: int = 0) -> None:
+        self.nodes: list[Any] = System(algorithm, N, {"k": str(k)} if k else {}).nodes()
         self.told: list[str] = []
 
     def do(self, process: int, what: str, *arguments: Any) -> None:
@@ -31,9 +31,9 @@ class Hand:
         getattr(self.nodes[process], what)(*arguments, out)
         return [(process, dst, message) for dst, message in out.sent]
 
-    def ask(self, *processes: int) -> None:
+    def ask(self, *processes: int, group: int = 0) -> None:
         for process in processes:
-            self.do(process, "request", (0,))
+            self.do(process, "request", (group,))
 
     def leave(self, *processes: int) -> None:
         for process in processes:
@@ -66,7 +66,14 @@ def keeps_and_recalls(algorithm: type[Node]) -> str:
     hand.heard()
     hand.ask(0)
     hand.leave(0)
-    return "something is not given back" if hand.heard() or hand.nodes[0].permits.holders else ""
+    if hand.heard() or hand.nodes[0].permits.holders:
+        return "something is not given back"
+    hand.ask(1, 2, 3, 4)
+    hand.leave(1, 2, 3)
+    hand.heard()
+    hand.ask(5)
+    expected = ["Ask 5-0", "Recall 0-1", "Return 1-0", "Grant 0-5"]
+    return "" if hand.heard() == expected else "those that were found busy earlier still count"
 
 
 def recalls_no_more(algorithm: type[Node]) -> str:
@@ -127,6 +134,9 @@ def handed_over(algorithm: type[Node]) -> str:
     floors = [node.floor() for node in hand.nodes]
     if floors != [(0, N + 3), *[(0, 0)] * (N - 1)]:
         return f"the numbers that were used are told as {floors}"
+    hand.ask(1, 2, 3, 4)
+    if hand.phases(INSIDE) != [1, 2, 3] or hand.phases(WAITING) != [4]:
+        return "a permit that was given back is taken for a kept one"
     after = Hand(algorithm, 3)
     after.nodes[0].begin_above(floors[0])
     after.nodes[0].begin_above((N + 50, 0))
@@ -143,10 +153,64 @@ def handed_over(algorithm: type[Node]) -> str:
     return ""
 
 
+def session_handed_over(algorithm: type[Node]) -> str:
+    """A home begins with a session that runs already; it is joined, closed and followed by another one. Then all are at
+    rest, and another home begins above its numbers."""
+    hand = Hand(algorithm)
+    for node in hand.nodes:
+        node.begin_above((0, 0))
+    for process in (2, 4):
+        hand.nodes[0].inherit(process, 5)
+        hand.nodes[process].resume(5)
+    hand.ask(1, group=5)
+    if hand.phases(INSIDE) != [1, 2, 4] or hand.nodes[0].holders() != [2, 4, 1]:
+        return "a session that runs cannot be joined, or its members are not known"
+    if any([hand.nodes[process].is_closed() for process in (1, 2, 4)]):
+        return "a session is closed, though nobody waits"
+    hand.ask(3, 0, group=6)
+    if hand.phases(WAITING) != [0, 3] or not all([hand.nodes[process].is_closed() for process in (1, 2, 4)]):
+        return "others do not wait, or those that are inside do not know"
+    hand.leave(2, 4)
+    if hand.phases(WAITING) != [0, 3] or any([hand.nodes[process].is_at_rest() for process in (0, 1, 3)]):
+        return "the next session begins too soon, or somebody is at rest too soon"
+    hand.leave(1)
+    if hand.phases(INSIDE) != [0, 3] or hand.nodes[3].is_at_rest() or hand.nodes[0].is_at_rest():
+        return "the next session does not begin"
+    hand.leave(3, 0)
+    hand.ask(5, group=6)
+    hand.heard()
+    hand.do(5, "relax")
+    if hand.heard() or hand.phases(INSIDE) != [5] or hand.nodes[0].is_at_rest():
+        return "a process that is inside gives its token back, or its home is at rest"
+    hand.ask(0, group=6)
+    hand.leave(0, 5)
+    if hand.nodes[5].is_at_rest() or hand.nodes[0].is_at_rest() or not hand.nodes[3].is_at_rest():
+        return "a process that keeps a token is not at rest"
+    for process in reversed(range(N)):  # the home last
+        hand.do(process, "relax")
+    if hand.heard() != ["Report 5-0"] or not all([node.is_at_rest() for node in hand.nodes]):
+        return "what is kept is not given back"
+    floors = [node.floor() for node in hand.nodes]
+    if floors != [(2, N + 5), *[(0, 0)] * (N - 1)]:
+        return f"the numbers that were used are told as {floors}"
+    after = Hand(algorithm)
+    after.nodes[0].begin_above(floors[0])
+    after.ask(1, group=5)
+    after.ask(0, 2, group=6)
+    if after.phases(INSIDE) != [1] or (after.nodes[1].session, after.nodes[1].serial) != (3, N + 6):
+        return "a new home uses old numbers, or takes sessions for over"
+    after.ask(3, group=7)
+    if after.nodes[0].is_at_rest() or after.nodes[3].is_at_rest():
+        return "a process that waits is at rest"
+    after.leave(1)
+    return "" if after.phases(INSIDE) == [0, 2] else "a new home does not go on"
+
+
 HOMES: dict[str, Callable[[type[Node]], str]] = {
     "kept and recalled": keeps_and_recalls,
     "recalled in vain": recalls_no_more,
     "recalled late": recalled_late,
     "the last permit": keeps_the_last_one,
     "handed over": handed_over,
+    "session handed over": session_handed_over,
 }

@@ -18,7 +18,8 @@ from congenial.kernel.node import Node
 from congenial.kernel.out import Outbox
 from congenial.kernel.state import copy_of, durable_state, freeze, restore_durable, state_of
 from congenial.net.codec import Vocabulary
-from congenial.net.wire import Data, encode_frame
+from congenial.net.frames import encode_frame
+from congenial.net.wire import Data
 from congenial.parts.consensus import Accept, Consensus, ConsensusMessage, Decide, News, Prepare, Promise, Propose
 from congenial.systems.system import System
 

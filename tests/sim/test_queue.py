@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from heapq import heappop, heappush
+from random import Random
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,6 +45,35 @@ def test_payloads_stay_with_their_events(times: list[float], early: int) -> None
     for payload in range(early):  # room that was used before is used again
         queue.push(1.0, payload)
     assert [queue.pop() for _ in range(early)] == list(range(early))
+
+
+DELAYS: dict[str, Callable[[Random], float]] = {
+    "exponential": lambda rng: rng.expovariate(1),
+    "constant": lambda rng: 1.0,
+    "whole": lambda rng: float(rng.randrange(4)),
+    "far apart": lambda rng: rng.lognormvariate(0, 3),
+    "two scales": lambda rng: rng.choice([0.0, 1e-9, 5.0, 1000 * rng.random()]),
+}
+
+
+@pytest.mark.parametrize("delay", DELAYS.values(), ids=DELAYS)
+def test_thousands_of_events_come_in_order(delay: Callable[[Random], float]) -> None:
+    """The queue grows to thousands of events, which are in buckets, and is emptied, twice."""
+    rng = Random(1)
+    queue = EventQueue()
+    model: list[tuple[float, int, int]] = []
+    now = 0.0
+    for least_pops in (30, 100, 30, 100):
+        while len(model) < 5000 if least_pops == 30 else model:
+            if model and rng.randrange(100) < least_pops:
+                time, number, payload = heappop(model)
+                assert (queue.next_time(), queue.next_number(), queue.pop()) == (time, number, payload)
+                now = time
+            else:
+                at = now + delay(rng)
+                payload = rng.randrange(2**60)
+                heappush(model, (at, queue.push(at, payload), payload))
+            assert queue.size == len(model)
 
 
 def test_numbers_count_up_from_one() -> None:

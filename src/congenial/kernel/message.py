@@ -30,6 +30,10 @@ class Message:
     Token(fence=7)
     """
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What a copy is made of: the class, and the values of its fields."""
+        return (type(self), tuple([getattr(self, name) for name in field_names(type(self))]))
+
 
 Messages: TypeAlias = tuple[type[Message], ...]
 """Classes of messages, as `Node.messages` and `Part.messages` declare them."""
@@ -133,14 +137,14 @@ def integers(value: object) -> int:
     A number, a boolean, a string or bytes count as one integer, and None as zero. A collection counts as the sum of its
     members, a message or record as the sum of its fields.
     """
-    if isinstance(value, (int, float, str, bytes)):
-        return 1
-    if value is None:
-        return 0
     total = 0
     if isinstance(value, tuple):
         for member in value:
             total += 1 if isinstance(member, int) else integers(member)  # the usual case, without a call
+    elif isinstance(value, (int, float, str, bytes)):
+        total = 1
+    elif value is None:
+        total = 0
     elif isinstance(value, (list, set, frozenset)):
         for member in value:
             total += integers(member)

@@ -98,6 +98,17 @@ class Node:
         """This process is up again after a crash, and has lost even what it had saved."""
         self.on_recover(out)
 
+    # -- what the checker asks -------------------------------------------------------------------------
+
+    def belief(self) -> object:
+        """What this process takes for granted about all of them: plain data that can be hashed, or None."""
+        return None
+
+    def contradiction(self, one: object, other: object) -> str:
+        """What is wrong if two processes that are up believe these two things, or nothing. No more than that matters:
+        neither which node is asked, nor in which order."""
+        return ""
+
     # -- the application's phase -----------------------------------------------------------------------
 
     def wait(self) -> None:

@@ -153,7 +153,9 @@ class Consensus(Part):
 
     def forget(self, below: int) -> None:
         """Drop all instances with smaller numbers. Processes that have not decided them get no more help."""
-        self.low = max(self.low, below)
+        if below <= self.low:
+            return
+        self.low = below
         self._drop(self.ballots, below)
         self._drop(self.accepted, below)
         self._drop(self.decisions, below)

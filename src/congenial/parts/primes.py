@@ -30,6 +30,24 @@ def is_prime(candidate: int) -> bool:
     return True
 
 
+def times(ratio: Ratio, above: int, below: int) -> Ratio:
+    """A ratio, multiplied by that of two different primes: quicker than `product`, since only they can be common.
+
+    >>> times((10, 3), 3, 5), times((10, 3), 7, 11)
+    ((2, 1), (70, 33))
+    """
+    numerator, denominator = ratio
+    if denominator % above == 0:
+        denominator //= above
+    else:
+        numerator *= above
+    if numerator % below == 0:
+        numerator //= below
+    else:
+        denominator *= below
+    return numerator, denominator
+
+
 def product(ratios: list[Ratio]) -> Ratio:
     numerator = denominator = 1
     for above, below in ratios:

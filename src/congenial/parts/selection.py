@@ -68,17 +68,17 @@ def overdue(wanted: list[Groups], ages: list[int]) -> int:
 
 def _weighed(wanted: list[Groups], weights: list[int]) -> dict[int, int]:
     table: dict[int, int] = {}
-    for groups, weight in zip(wanted, weights, strict=True):
-        for group in groups:
-            table[group] = table.get(group, 0) + weight
+    for at in range(len(wanted)):  # compiles better than zip
+        for group in wanted[at]:
+            table[group] = table.get(group, 0) + weights[at]
     return table
 
 
 def _oldest(wanted: list[Groups], ages: list[int]) -> dict[int, int]:
     table: dict[int, int] = {}
-    for groups, age in zip(wanted, ages, strict=True):
-        for group in groups:
-            table[group] = max(table.get(group, 0), age)
+    for at in range(len(wanted)):
+        for group in wanted[at]:
+            table[group] = max(table.get(group, 0), ages[at])
     return table
 
 

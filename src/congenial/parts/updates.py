@@ -2,11 +2,14 @@
 
 For every process a growing number is known, such as the last of its requests that is over. Each reader is told only
 what it has not been told before. Over FIFO channels it then always knows what it would know from complete lists.
+
+Changes are dated, and so is what each reader was told last. So a change costs the same however many readers there are.
 """
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from bisect import bisect_left
+from typing import Any, TypeAlias
 
 from mypy_extensions import mypyc_attr
 
@@ -17,17 +20,40 @@ Items: TypeAlias = tuple[tuple[int, int], ...]
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Updates:
     def __init__(self) -> None:
-        self.known: dict[int, int] = {}  # by process
-        self.untold: dict[int, set[int]] = {}  # by reader: the processes whose numbers have grown since it was told
+        self.processes: list[int] = []  # those of which something is known, in ascending order
+        self.items: list[Any] = []  # each of them with its number; travels as it is, so that it is made once
+        self.changed: list[int] = []  # the date when each number last grew
+        self.date = 0  # grows when a reader is told something
+        self.told: dict[int, int] = {}  # by reader: it knows of all changes before this date
+
+    @property
+    def known(self) -> dict[int, int]:
+        """The numbers, by process."""
+        return dict(self.items)
 
     def learn(self, process: int, number: int) -> None:
-        if number > self.known.get(process, 0):
-            self.known[process] = number
-            for reader in sorted(self.untold):
-                self.untold[reader].add(process)
+        at = bisect_left(self.processes, process)
+        if at == len(self.processes) or self.processes[at] != process:
+            if number > 0:
+                self.processes.insert(at, process)
+                self.items.insert(at, (process, number))
+                self.changed.insert(at, self.date)
+        elif number > self.items[at][1]:
+            self.items[at] = (process, number)
+            self.changed[at] = self.date
 
     def tell(self, reader: int) -> Items:
         """What a reader has not been told yet; it counts as told from now on. A reader is not told about itself."""
-        processes = sorted(self.untold[reader]) if reader in self.untold else sorted(self.known)
-        self.untold[reader] = set()
-        return tuple([(process, self.known[process]) for process in processes if process != reader])
+        since = self.told.get(reader, 0)
+        items: list[Any] = []
+        grown = False  # has any number grown since a reader was told something?
+        for at in range(len(self.changed)):
+            date = self.changed[at]
+            if date >= since:
+                grown = grown or date == self.date
+                if self.processes[at] != reader:
+                    items.append(self.items[at])
+        if grown:
+            self.date += 1
+        self.told[reader] = self.date
+        return tuple(items)

@@ -58,15 +58,11 @@ class Vector:
         if since <= self.outdated:
             return self.full()
         changed = self.changed
-        count = 0
-        for version in changed:
-            if version > since:
-                count += 1
-        if 2 * count >= len(changed):
+        places = [place for place in range(len(changed)) if changed[place] > since]
+        if 2 * len(places) >= len(changed):
             if len(changed) >= LONG:
                 self.outdated = since
             return self.full()
-        places = [place for place in range(len(changed)) if changed[place] > since]
         values = self.values
         return tuple(places + [values[place] for place in places])
 
@@ -75,12 +71,16 @@ class Vector:
         values = self.values
         if len(packed) == len(values):
             for place in range(len(values)):
-                if packed[place] > values[place]:
-                    self.raise_to(place, packed[place])
+                value = packed[place]
+                if value > values[place]:
+                    self.raise_to(place, value)
         else:
             count = len(packed) // 2
             for at in range(count):
-                self.raise_to(packed[at], packed[count + at])
+                place = packed[at]
+                value = packed[count + at]
+                if value > values[place]:
+                    self.raise_to(place, value)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -53,7 +53,7 @@ class Network:
         self.order: ChannelOrder | None = ChannelOrder(n) if fifo else None
         self.under_way: i64 = 0  # messages in the queue, or deferred because their receiver is paused
         # by envelope
-        self.messages: list[Message | None] = []
+        self.messages = vec[Message | None]()
         self.sources = vec[i64]()
         self.destinations = vec[i64]()  # -1: everyone
         self.copies = vec[i64]()  # neither delivered nor lost yet
@@ -101,7 +101,7 @@ class Network:
             self.copies[envelope] = copies
             self.ids[envelope] = self.sent_count
             return envelope
-        self.messages.append(msg)
+        self.messages = append(self.messages, msg)
         self.sources = append(self.sources, source)
         self.destinations = append(self.destinations, to)
         self.copies = append(self.copies, copies)
@@ -137,11 +137,24 @@ class Network:
         elif to >= 0:
             self._schedule(start, base, source, to)
         else:
-            to = 0
-            while to < self.n:
-                if to != source:
-                    self._schedule(start, base, source, to)
-                to += 1
+            self._schedule_broadcast(start, base, source)
+
+    def _schedule_broadcast(self, start: float, base: i64, source: i64) -> None:
+        """As `_schedule` for every destination, where nothing goes wrong."""
+        delay = self.delay
+        random = self.random
+        order = self.order
+        queue = self.queue
+        channel = source * self.n
+        to: i64 = 0
+        while to < self.n:
+            if to != source:
+                arrival = start + delay.draw(random)
+                if order is not None:
+                    arrival = order.after(channel + to, arrival)
+                queue.push(arrival, ARRIVE | base | to)
+            to += 1
+        self.under_way += self.n - 1
 
     def _schedule(self, start: float, base: i64, source: i64, to: i64) -> None:
         arrival = start + self.delay.draw(self.random)

@@ -294,7 +294,9 @@ class HomeGME(Homed):
     def _note_over(self, session: int) -> None:
         """Forget what only mattered until a session was over."""
         self.over = max(self.over, session)
-        for number in [number for number in sorted(self.reports) if number <= session]:
-            del self.reports[number]
-        for number in [number for number in sorted(self.joined) if number <= session + 1]:
-            del self.joined[number]
+        if self.reports:
+            for number in [number for number in sorted(self.reports) if number <= session]:
+                del self.reports[number]
+        if self.joined:
+            for number in [number for number in sorted(self.joined) if number <= session + 1]:
+                del self.joined[number]

@@ -14,7 +14,7 @@ from mypy_extensions import mypyc_attr
 from congenial.kernel.message import Message
 from congenial.kernel.part import Part
 from congenial.kernel.problem import Groups
-from congenial.parts.selection import select_group
+from congenial.parts.waiting import Waiting
 
 HOME: Final = 0
 NO_GROUP: Final = -1
@@ -81,14 +81,11 @@ class Plan(Part):
     """The sessions that are not known to be over, and the requests that wait for another one."""
 
     def __init__(self, selection: str, leaders: int) -> None:
-        self.selection = selection
         self.most_leaders = leaders
         self.sessions = [Session(0, NO_GROUP)]  # the running one, and those planned after it
         self.serial = 0
         self.haste = 0
-        self.queue: list[int] = []
-        self.wanted: list[Groups] = []
-        self.ages: list[int] = []  # sessions planned since each was queued
+        self.queue = Waiting(selection)
         self.mail: list[tuple[int, Message]] = []
 
     def inherit(self, process: int, group: int, n: int) -> None:
@@ -112,9 +109,7 @@ class Plan(Part):
         if last.group in groups:
             self._admit(process, last if last.tokens else self._renew(last))
         else:
-            self.queue.append(process)
-            self.wanted.append(groups)
-            self.ages.append(0)
+            self.queue.add(process, groups)
             self._plan()
         return self._take_mail()
 
@@ -163,17 +158,12 @@ class Plan(Part):
     # -- the next session ------------------------------------------------------------------------------
 
     def _plan(self) -> None:
-        while self.queue:
-            group = select_group(self.selection, self.wanted, self.ages)
-            admitted = [at for at, groups in enumerate(self.wanted) if group in groups]
-            if not self._is_time(len(admitted)):
+        queue = self.queue
+        while queue and self._is_time(queue.largest):  # otherwise for no group
+            group = queue.select()
+            if not self._is_time(queue.sizes[group]):
                 return
-            members = [self.queue[at] for at in admitted]
-            stay = [at for at, groups in enumerate(self.wanted) if group not in groups]
-            self.ages = [self.ages[at] + 1 for at in stay]
-            self.queue = [self.queue[at] for at in stay]
-            self.wanted = [self.wanted[at] for at in stay]
-            self._begin(group, members)
+            self._begin(group, queue.take(group))
             self._forget_what_is_over()
 
     def _is_time(self, size: int) -> bool:

@@ -37,6 +37,7 @@ from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Option, Spec
 from congenial.parts.clocks import Timed, after
 from congenial.parts.loopback import QueuedLoopback
+from congenial.parts.queues import is_older, number_of, oldest_of
 from congenial.parts.quorums.surficial import Surficial, build_surficial
 from congenial.problems.group import GROUP
 
@@ -130,7 +131,8 @@ class SharedLocks(QueuedLoopback):
         self.quorum: tuple[int, ...] = ()
         self.group = 0
         self.fence = 0
-        self.locks: list[int] = []  # members locked for me
+        self.missing: set[int] = set()  # members that are not locked for me
+        self.locks: list[int] = []  # those that are
         self.lost: list[int] = []  # members at which an older request for another group comes first
         self.inquiries: list[int] = []  # members that want their lock back and have no answer yet
         # in the role of a quorum member
@@ -138,6 +140,8 @@ class SharedLocks(QueuedLoopback):
         self.holders: list[tuple[int, int]] = []  # the requests I am locked for: (number, process)
         self.inquired: set[int] = set()  # the holders that I have asked for my lock back
         self.queue: list[tuple[int, int, int]] = []  # requests that wait: (number, process, group), oldest first
+        self.waiting: dict[int, int] = {}  # how many of them are for each group
+        self.known: set[int] = set()  # the processes of all requests, locked or waiting
         self.told: set[int] = set()  # processes in the queue that know that they have lost
         self.latest = Latest()
 
@@ -151,6 +155,7 @@ class SharedLocks(QueuedLoopback):
         self.clock += 1
         self.group = groups[0]
         self.quorum = self._quorum_of(self.group)
+        self.missing = set(self.quorum)
         self.fence = 0
         self._tell_quorum(Request(self.clock, self.group), out)
 
@@ -161,10 +166,11 @@ class SharedLocks(QueuedLoopback):
 
     def _on_locked(self, member: int, fence: int, out: Out) -> None:
         self.fence = max(self.fence, fence + 1)
+        self.missing.remove(member)
         self.locks.append(member)
         if member in self.lost:
             self.lost.remove(member)
-        if len(self.locks) == len(self.quorum):
+        if not self.missing:
             self.inquiries = []  # the answer to them is my RELEASE
             self.enter(out, self.fence, self.group)
 
@@ -182,6 +188,7 @@ class SharedLocks(QueuedLoopback):
         """Having lost somewhere, return the locks that are asked for; then I have lost there as well."""
         for member in self.inquiries:
             self.locks.remove(member)
+            self.missing.add(member)
             self.lost.append(member)
             self._tell(member, Relinquish(self.clock), out)
         self.inquiries = []
@@ -189,6 +196,7 @@ class SharedLocks(QueuedLoopback):
     # -- a member of quorums ---------------------------------------------------------------------------
 
     def _on_request(self, src: int, number: int, group: int, out: Out) -> None:
+        self.known.add(src)
         self._queue_up((number, src, group), out)
 
     def _on_relinquish(self, src: int, out: Out) -> None:
@@ -198,12 +206,20 @@ class SharedLocks(QueuedLoopback):
 
     def _on_release(self, src: int, fence: int, out: Out) -> None:
         self._unlock(src)
+        self.known.remove(src)
         self.latest.learn(self.held, fence)
         self._serve(out)
 
     def _queue_up(self, request: tuple[int, int, int], out: Out) -> None:
-        self.queue.append(request)
-        self.queue.sort()
+        number, process, group = request
+        place = len(self.queue)
+        while place > 0:
+            other = self.queue[place - 1]
+            if is_older((other[0], other[1]), (number, process)):  # it is nearly always the youngest
+                break
+            place -= 1
+        self.queue.insert(place, request)
+        self.waiting[group] = self.waiting.get(group, 0) + 1
         self._serve(out)
 
     def _unlock(self, process: int) -> int:
@@ -222,20 +238,26 @@ class SharedLocks(QueuedLoopback):
         oldest = self.queue[0]
         if not self.holders:
             self.held = oldest[2]
-        if not self.holders or oldest[2] == self.held or min(self.holders) < oldest[:2]:
+        if not self.holders or oldest[2] == self.held or is_older(oldest_of(self.holders), (oldest[0], oldest[1])):
             self._lock_for_group(out)
         if self.queue:
-            self._tell_losers(out)
-            if self.queue[0][:2] < min(self.holders):
+            oldest_lock = oldest_of(self.holders)
+            if len(self.told) < len(self.queue):
+                self._tell_losers(oldest_lock, out)
+            oldest = self.queue[0]
+            if is_older((oldest[0], oldest[1]), oldest_lock):
                 self._ask_locks_back(out)
 
     def _lock_for_group(self, out: Out) -> None:
+        if self.held not in self.waiting:
+            return
+        del self.waiting[self.held]
+        chosen = [request for request in self.queue if request[2] == self.held]
         locked = Locked(self.clock, self.latest.of_others(self.held))
-        for number, process, group in self.queue:
-            if group == self.held:
-                self.told.discard(process)
-                self.holders.append((number, process))
-                self._tell(process, locked, out)
+        for number, process, _ in chosen:
+            self.told.discard(process)
+            self.holders.append((number, process))
+            self._tell(process, locked, out)
         self.queue = [request for request in self.queue if request[2] != self.held]
 
     def _ask_locks_back(self, out: Out) -> None:
@@ -244,16 +266,28 @@ class SharedLocks(QueuedLoopback):
                 self.inquired.add(process)
                 self._tell(process, Inquire(self.clock), out)
 
-    def _tell_losers(self, out: Out) -> None:
+    def _tell_losers(self, oldest_lock: tuple[int, int], out: Out) -> None:
         """A waiting request has lost if an older one, locked or waiting, is for another group."""
-        first = self.queue[0]
-        oldest_lock = min(self.holders)
-        mixed = False  # has the queue had two groups so far?
-        for number, process, group in self.queue:
-            mixed = mixed or group != first[2]
-            if process not in self.told and (mixed or (oldest_lock < (number, process) and group != self.held)):
-                self.told.add(process)
-                self._tell(process, Failed(self.clock), out)
+        group = self.queue[0][2]
+        untold = len(self.queue) - len(self.told)
+        losers: list[int] = []
+        place = 0
+        while place < len(self.queue) and self.queue[place][2] == group:
+            request = self.queue[place]
+            if request[1] not in self.told:
+                untold -= 1
+                if group != self.held and is_older(oldest_lock, (request[0], request[1])):
+                    losers.append(request[1])
+            place += 1
+        place = len(self.queue)
+        late: list[int] = []  # all behind have lost, and most have been told: the others are looked for from the end
+        while len(late) < untold:
+            place -= 1
+            if self.queue[place][1] not in self.told:
+                late.append(self.queue[place][1])
+        for process in [*losers, *reversed(late)]:
+            self.told.add(process)
+            self._tell(process, Failed(self.clock), out)
 
     # -- messages --------------------------------------------------------------------------------------
 
@@ -288,13 +322,13 @@ class SharedLocks(QueuedLoopback):
             raise self.unexpected(src, msg)
 
     def _awaits(self, member: int) -> bool:
-        return self.phase == WAITING and member in self.quorum and member not in self.locks
+        return self.phase == WAITING and member in self.missing
 
     def _is_locked_for(self, process: int) -> bool:
-        return process in [holder for _, holder in self.holders]
+        return number_of(self.holders, process) > 0
 
     def _knows(self, process: int) -> bool:
-        return self._is_locked_for(process) or process in [waiting for _, waiting, _ in self.queue]
+        return process in self.known
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

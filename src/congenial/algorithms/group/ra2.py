@@ -75,21 +75,13 @@ class Request(Message):
     vsn: tuple[int, ...]
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True)
 class Reply(Message):
     number: int  # of the request that is agreed to
     session: int  # the latest session known to the sender
     group: int  # and its group
     entries: int  # of the sender, all over
     vf: tuple[int, ...]
-
-    # Every receiver gets a reply of its own. Compiled, this is ten times as fast as what a dataclass would generate.
-    def __init__(self, number: int, session: int, group: int, entries: int, vf: tuple[int, ...]) -> None:
-        object.__setattr__(self, "number", number)
-        object.__setattr__(self, "session", session)
-        object.__setattr__(self, "group", group)
-        object.__setattr__(self, "entries", entries)
-        object.__setattr__(self, "vf", vf)
 
 
 @dataclass(frozen=True)

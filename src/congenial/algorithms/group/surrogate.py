@@ -67,7 +67,8 @@ class Surrogate(SurrogateB):
         if not isinstance(msg, Locked):
             raise self.unexpected(member, msg)
         for process, number in msg.over:  # even if the LOCKED is stale: this is told only once
-            self._learn_over(process, number)
+            if number > self.over.get(process, 0):
+                self.over[process] = number
         super()._on_locked(member, msg, out)
 
     def _offered(self) -> list[Asked]:

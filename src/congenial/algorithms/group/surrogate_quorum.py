@@ -18,7 +18,6 @@ session's fence travels with INVITE, and back with what releases the locks.
 
 from __future__ import annotations
 
-from bisect import insort
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
@@ -234,7 +233,7 @@ class SurrogateQuorum(Loopback):
             self._lock(request, out)
             return
         first = self.queue[0] if self.queue else None
-        insort(self.queue, request)
+        self._queue_up(request)
         if holder < request or (first is not None and first < request):
             self._tell(src, Failed(self.clock, msg.time), out)
         elif not self.inquired:
@@ -245,8 +244,15 @@ class SurrogateQuorum(Loopback):
 
     def _on_relinquish(self, out: Out) -> None:
         assert self.locked_for is not None
-        insort(self.queue, self.locked_for)
+        self._queue_up(self.locked_for)
         self._free(out)
+
+    def _queue_up(self, request: Asked) -> None:
+        """Put a request where it belongs. It is nearly always the youngest."""
+        place = len(self.queue)
+        while place > 0 and request < self.queue[place - 1]:
+            place -= 1
+        self.queue.insert(place, request)
 
     def _on_cancel(self, src: int, number: int, out: Out) -> None:
         if self._is_locked_for(src, number):
@@ -256,7 +262,10 @@ class SurrogateQuorum(Loopback):
 
     def _forget(self, process: int, number: int) -> None:
         """Take a request that is over out of the queue, if it is there."""
-        self.queue = [request for request in self.queue if request[0] != number or request[1] != process]
+        for place in range(len(self.queue) - 1, -1, -1):
+            request = self.queue[place]
+            if request[0] == number and request[1] == process:
+                del self.queue[place]
 
     def _free(self, out: Out) -> None:
         self.locked_for = None

@@ -143,6 +143,7 @@ class TQGmx(QueuedLoopback):
         self.issued = 0  # subtokens that are not back
         self.served = [0] * n if me == 0 else []  # number of the latest request of each that got a token
         self.queue: list[Asked] = []
+        self.seen = [0] * n if me == 0 else []  # number of the latest request of each that is served or in the queue
 
     # -- the requester ---------------------------------------------------------------------------------
 
@@ -191,8 +192,9 @@ class TQGmx(QueuedLoopback):
 
     def _serve(self, asked: Asked, out: Out) -> None:
         process, number, group = asked
-        if number <= self.served[process] or asked in self.queue:  # another member was faster
+        if number <= self.seen[process]:  # another member was faster
             return
+        self.seen[process] = number
         if group == self.group and (not self.queue or self.unconfirmed):
             self._admit(asked, out)
         else:
@@ -221,7 +223,8 @@ class TQGmx(QueuedLoopback):
 
     def _is_mine_next(self) -> bool:
         """Will I be in the next session? Then the main token stays."""
-        return self.me in [asked[0] for asked in self.queue if asked[2] == self.queue[0][2]]
+        group = self.queue[0][2]
+        return any(asked[0] == self.me and asked[2] == group for asked in self.queue)
 
     def _begin_session(self, out: Out) -> None:
         if not self._is_mine_next():
@@ -244,6 +247,9 @@ class TQGmx(QueuedLoopback):
         self.session = token.session
         self.served = list(token.served)
         self.queue = list(token.queue)
+        self.seen = list(token.served)
+        for process, number, _ in self.queue:
+            self.seen[process] = number
         self._begin_session(out)
 
     def _forget_token(self) -> None:
@@ -252,6 +258,7 @@ class TQGmx(QueuedLoopback):
         self.group = NO_GROUP
         self.served = []
         self.queue = []
+        self.seen = []
 
     # -- messages --------------------------------------------------------------------------------------
 

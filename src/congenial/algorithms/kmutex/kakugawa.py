@@ -33,6 +33,7 @@ from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Option, Spec
 from congenial.parts.loopback import Loopback
+from congenial.parts.queues import enqueue, is_older, number_of
 from congenial.parts.quorums.kcoteries import KCOTERIES, KCoterie, KCoterieName
 from congenial.problems.kmutex import K_OPTION, KMUTEX
 
@@ -97,6 +98,7 @@ class Kakugawa(Loopback):
     def __init__(self, me: int, n: int, k: int, coterie: KCoterie) -> None:
         super().__init__(me, n)
         self.quorums = coterie.quorums
+        self.containing = coterie.containing  # the quorums that each process is in
         self.home = coterie.home[me]  # the quorum to try first
         self.highest = 0  # number seen in any request
         # in the role of a requester
@@ -104,6 +106,7 @@ class Kakugawa(Loopback):
         self.asked: set[int] = set()  # members that have my request
         self.locks: set[int] = set()  # members locked for me
         self.lost: set[int] = set()  # members at which older requests come first
+        self.losses = [0] * len(self.quorums)  # how many of them each quorum has
         self.tried: list[int] = []  # quorums asked in full
         self.candidate = -1  # the one in which I have not lost, or -1
         # in the role of a quorum member
@@ -112,6 +115,7 @@ class Kakugawa(Loopback):
         self.inquired = False  # I have asked for my lock back
         self.kept = False  # the holder is inside and keeps it
         self.untold = -1  # the first process in the queue, if it has not been told that it has lost
+        self.known: set[int] = set()  # the processes of the requests that I have
 
     # -- the requester ---------------------------------------------------------------------------------
 
@@ -145,23 +149,29 @@ class Kakugawa(Loopback):
         self.candidate = -1
         for step in range(len(self.quorums)):
             index = (self.home + step) % len(self.quorums)
-            if self.lost.isdisjoint(self.quorums[index]):
+            if self.losses[index] == 0:
                 self._ask(index, out)
                 return
 
     def _on_locked(self, member: int, out: Out) -> None:
         self.locks.add(member)
-        self.lost.discard(member)
+        if member in self.lost:
+            self.lost.remove(member)
+            for index in self.containing[member]:
+                self.losses[index] -= 1
         for index in self.tried:
-            if member in self.quorums[index] and self._is_mine(index):
+            if self._is_mine(index):
                 self._enter_with(index, out)
                 return
         if self.candidate < 0:
             self._look_elsewhere(out)
 
     def _on_lost(self, member: int, out: Out) -> None:
-        self.lost.add(member)
-        if self.candidate >= 0 and member in self.quorums[self.candidate]:
+        if member not in self.lost:
+            self.lost.add(member)
+            for index in self.containing[member]:
+                self.losses[index] += 1
+        if self.candidate >= 0 and self.losses[self.candidate] > 0:
             self._look_elsewhere(out)
 
     def _on_inquire(self, member: int, number: int, out: Out) -> None:
@@ -175,7 +185,7 @@ class Kakugawa(Loopback):
             self._on_lost(member, out)
 
     def _is_mine(self, index: int) -> bool:
-        return self.locks.issuperset(self.quorums[index])
+        return all(member in self.locks for member in self.quorums[index])
 
     def _enter_with(self, index: int, out: Out) -> None:
         """Enter with the locks of one quorum; the others get theirs back."""
@@ -183,6 +193,7 @@ class Kakugawa(Loopback):
         self.asked.difference_update(rest)
         self.locks.difference_update(rest)
         self.lost = set()
+        self.losses = [0] * len(self.quorums)
         self.tried = []
         self.candidate = -1
         self.enter(out)
@@ -196,15 +207,15 @@ class Kakugawa(Loopback):
 
     def _on_request(self, src: int, number: int, out: Out) -> None:
         self.highest = max(self.highest, number)
+        self.known.add(src)
         request = (number, src)
         holder = self.locked_for
         if holder is None:
             self._lock(request, out)
             return
-        leads = not self.queue or request < self.queue[0]
-        self.queue.append(request)
-        self.queue.sort()
-        if not leads or holder < request or self.kept:
+        leads = not self.queue or is_older(request, self.queue[0])
+        enqueue(self.queue, request)
+        if not leads or is_older(holder, request) or self.kept:
             self._tell(src, Failed(number), out)
             return
         overtaken = self.untold
@@ -218,8 +229,7 @@ class Kakugawa(Loopback):
     def _on_relinquish(self, out: Out) -> None:
         holder = self.locked_for
         assert holder is not None
-        self.queue.append(holder)
-        self.queue.sort()
+        enqueue(self.queue, holder)
         self._lock(self.queue.pop(0), out)
 
     def _on_kept(self, out: Out) -> None:
@@ -231,6 +241,7 @@ class Kakugawa(Loopback):
 
     def _on_release(self, src: int, out: Out) -> None:
         holder = self.locked_for
+        self.known.remove(src)
         if holder is None or holder[1] != src:
             self.queue = [request for request in self.queue if request[1] != src]
             if self.untold == src:
@@ -248,10 +259,9 @@ class Kakugawa(Loopback):
         self._tell(request[1], Locked(request[0]), out)
 
     def _fail(self, process: int, out: Out) -> None:
-        for request in self.queue:
-            if request[1] == process:
-                self._tell(process, Failed(request[0]), out)
-                return
+        number = number_of(self.queue, process)
+        if number > 0:
+            self._tell(process, Failed(number), out)
 
     # -- messages --------------------------------------------------------------------------------------
 
@@ -284,6 +294,4 @@ class Kakugawa(Loopback):
 
     def _knows(self, src: int) -> bool:
         """Do I have a request of this process?"""
-        if self.locked_for is not None and self.locked_for[1] == src:
-            return True
-        return src in [request[1] for request in self.queue]
+        return src in self.known

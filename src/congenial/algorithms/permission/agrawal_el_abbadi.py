@@ -34,6 +34,8 @@ from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Option, Spec
 from congenial.parts.loopback import QueuedLoopback
+from congenial.parts.queues import Request as Queued
+from congenial.parts.queues import enqueue, is_older, number_of
 from congenial.parts.quorums.tree import tree_quorum
 from congenial.problems.mutex import MUTEX
 
@@ -118,6 +120,7 @@ class AgrawalElAbbadi(QueuedLoopback):
         self.suspected: list[int] = []
         # in the role of a requester
         self.number = 0  # of my request
+        self.path = tree_quorum(n, me)  # my quorum while nobody is suspected
         self.quorum: tuple[int, ...] = ()  # empty while none can be formed
         self.locks: list[int] = []  # members locked for me
         self.lost: list[int] = []  # members at which an older request comes first
@@ -141,7 +144,7 @@ class AgrawalElAbbadi(QueuedLoopback):
         self._hear_myself(out)
 
     def _ask(self, out: Out) -> None:
-        self.quorum = tree_quorum(self.n, self.me, self.suspected)
+        self.quorum = tree_quorum(self.n, self.me, self.suspected) if self.suspected else self.path
         self.highest += 1
         self.number = self.highest
         out.save()  # so that the number is never used again
@@ -190,13 +193,11 @@ class AgrawalElAbbadi(QueuedLoopback):
     def _on_request(self, src: int, number: int, out: Out) -> None:
         self.highest = max(self.highest, number)
         self._forget(src, out)  # an older request, if its RELEASE was lost while I was down
-        self.queue.append((number, src))
-        self.queue.sort()
+        enqueue(self.queue, (number, src))
         self._serve(out)
 
     def _on_yield(self, request: tuple[int, int], out: Out) -> None:
-        self.queue.append(request)
-        self.queue.sort()
+        enqueue(self.queue, request)
         self.told.add(request[1])
         self._set_lock(None, out)
         self._serve(out)
@@ -205,7 +206,7 @@ class AgrawalElAbbadi(QueuedLoopback):
         if request == self.locked_for:
             self._set_lock(None, out)
         else:
-            self._drop([waiting for waiting in self.queue if waiting == request])
+            self._drop([request] * self.queue.count(request))
         self._serve(out)
 
     def _drop(self, requests: list[tuple[int, int]]) -> None:
@@ -214,7 +215,8 @@ class AgrawalElAbbadi(QueuedLoopback):
             self.told.discard(request[1])
 
     def _forget(self, process: int, out: Out) -> None:
-        self._drop([request for request in self.queue if request[1] == process])
+        if number_of(self.queue, process):
+            self._drop([request for request in self.queue if request[1] == process])
         if self.locked_for is not None and self.locked_for[1] == process:
             self._set_lock(None, out)
 
@@ -225,22 +227,47 @@ class AgrawalElAbbadi(QueuedLoopback):
 
     def _serve(self, out: Out) -> None:
         """Lock for the oldest request of a process that is not suspected; tell the others where they stand."""
-        waiting = [request for request in self.queue if request[1] not in self.suspected]
+        waiting = self._waiting()
         if waiting and self.locked_for is None:
-            oldest = waiting.pop(0)
+            oldest = waiting[0]
             self._drop([oldest])
             self._set_lock(oldest, out)
             self._tell(oldest[1], Locked(oldest[0]), out)
+            waiting = self._waiting()
         holder = self.locked_for
         if not waiting or holder is None:
             return
-        for request in waiting:
-            if request[1] not in self.told and (holder < request or waiting[0] < request):
-                self.told.add(request[1])
-                self._tell(request[1], Failed(request[0]), out)
-        if waiting[0] < holder and not self.inquired:
+        if len(self.told) < len(self.queue):
+            self._tell_losers(waiting, holder, out)
+        if is_older(waiting[0], holder) and not self.inquired:
             self.inquired = True
             self._tell(holder[1], Inquire(holder[0]), out)
+
+    def _waiting(self) -> list[Queued]:
+        if not self.suspected:
+            return self.queue
+        return [request for request in self.queue if request[1] not in self.suspected]
+
+    def _tell_losers(self, waiting: list[Queued], holder: Queued, out: Out) -> None:
+        """All that wait have lost, except for the first if it is older than the holder. Most have been told, so the
+        others are looked for from the end."""
+        untold = len(self.queue) - len(self.told)
+        first = waiting[0]
+        fails = False
+        if first[1] not in self.told:
+            untold -= 1
+            fails = is_older(holder, first)
+        losers: list[Queued] = []
+        place = len(waiting) - 1
+        while place > 0 and len(losers) < untold:
+            if waiting[place][1] not in self.told:
+                losers.append(waiting[place])
+            place -= 1
+        if fails:
+            losers.append(first)
+        for number, process in reversed(losers):
+            self.told.add(process)
+            self._tell(process, Failed(number), out)
 
     # -- failures --------------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from congenial.kernel.node import WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Spec
+from congenial.parts.queues import enqueue
 from congenial.problems.mutex import MUTEX
 
 SPEC = Spec(
@@ -66,6 +67,7 @@ class Lamport(Node):
         self.number = 0  # the time of my latest request    T_m
         self.missing = 0  # replies I still wait for
         self.queue: list[tuple[int, int]] = []  # all requests I know of: (time, process), oldest first
+        self.times = [0] * n  # the times of everyone's request in the queue, or 0
 
     def request(self, groups: Groups, out: Out) -> None:
         self.wait()
@@ -78,11 +80,11 @@ class Lamport(Node):
 
     def release(self, out: Out) -> None:
         self.leave()
-        self.queue.remove((self.number, self.me))
+        self._take_out(self.me)
         out.broadcast(Release(self.clock))
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
-        if isinstance(msg, Request) and self._request_of(src) == 0:
+        if isinstance(msg, Request) and self.times[src] == 0:
             self._learn(msg.time)
             self._queue(src, msg.time)
             out.send(src, Reply(self.clock))
@@ -90,8 +92,8 @@ class Lamport(Node):
             self._learn(msg.time)
             self.missing -= 1
             self._enter_if_first(out)
-        elif isinstance(msg, Release) and self._request_of(src) > 0:
-            self.queue.remove((self._request_of(src), src))
+        elif isinstance(msg, Release) and self.times[src] > 0:
+            self._take_out(src)
             self._learn(msg.time)
             self._enter_if_first(out)
         else:
@@ -102,15 +104,12 @@ class Lamport(Node):
         self.clock = max(self.clock, time + 1)
 
     def _queue(self, process: int, time: int) -> None:
-        self.queue.append((time, process))
-        self.queue.sort()
+        enqueue(self.queue, (time, process))
+        self.times[process] = time
 
-    def _request_of(self, process: int) -> int:
-        """The time of a process's request in my queue, or 0."""
-        for time, owner in self.queue:
-            if owner == process:
-                return time
-        return 0
+    def _take_out(self, process: int) -> None:
+        self.queue.remove((self.times[process], process))
+        self.times[process] = 0
 
     def _enter_if_first(self, out: Out) -> None:
         if self.phase == WAITING and self.missing == 0 and self.queue[0][1] == self.me:

@@ -28,6 +28,7 @@ from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Option, Spec
 from congenial.parts.loopback import Loopback
+from congenial.parts.queues import enqueue
 from congenial.parts.quorums.constructions import CONSTRUCTIONS, build_quorums
 from congenial.parts.quorums.system import Quorums
 from congenial.problems.mutex import MUTEX
@@ -154,8 +155,7 @@ class Maekawa(Loopback):
             self._lock(request, out)
             return
         leader = self.queue[0] if self.queue else None
-        self.queue.append(request)
-        self.queue.sort()
+        enqueue(self.queue, request)
         if holder < request or (leader is not None and leader < request):
             self._tell(src, Failed(), out)
             return
@@ -168,8 +168,7 @@ class Maekawa(Loopback):
     def _on_relinquish(self, src: int, out: Out) -> None:
         holder = self.locked_for
         assert holder is not None
-        self.queue.append(holder)
-        self.queue.sort()
+        enqueue(self.queue, holder)
         self._lock(self.queue.pop(0), out)
 
     def _on_release(self, src: int, fence: int, out: Out) -> None:

@@ -28,7 +28,7 @@ from congenial.kernel.node import IDLE, WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Spec
-from congenial.parts.primes import Ratio, first_primes, product
+from congenial.parts.primes import Ratio, first_primes, product, times
 from congenial.problems.mutex import MUTEX
 
 SPEC = Spec(
@@ -65,8 +65,9 @@ class RaynalPrimesMended(Node):
     def __init__(self, me: int, n: int) -> None:
         super().__init__(me, n)
         self.primes = first_primes(n)  #                                                              A
-        self.all_primes = product([(prime, 1) for prime in self.primes])[0]  #                        Q
         self.values: list[Ratio] = [(1, 1) if p == 0 else (self.primes[p], 1) for p in range(n)]  #   X
+        self.total = product(self.values)  # of all values
+        self.my_total = product([(p, 1) for p in self.primes if p != self.primes[me]])  #             Q/A_i
         self.my_turn = me == 0
         self.asked = [0] * n  # the number of everyone's latest request, as far as I know
         self.served = [0] * n  # and of the latest that was served
@@ -100,11 +101,10 @@ class RaynalPrimesMended(Node):
             self._pass_on(out)
 
     def _on_inform(self, src: int, msg: Inform, out: Out) -> None:
-        self.values[src] = (msg.numerator, msg.denominator)
+        self._change(src, (msg.numerator, msg.denominator))
         self.served[src] = msg.served
         self._note(src)
-        numerator, denominator = self._total()
-        if numerator * self.primes[self.me] != self.all_primes * denominator:
+        if self._total() != self.my_total:
             return
         self.my_turn = True
         if self.phase == WAITING:
@@ -124,7 +124,12 @@ class RaynalPrimesMended(Node):
 
     def _total(self) -> Ratio:
         """The product of all values, which is Q/A_i if it is my turn."""
-        return product(self.values)
+        return self.total
+
+    def _change(self, process: int, value: Ratio) -> None:
+        """The value of a process after a turn, which changes the product of all by the same factor."""
+        self.values[process] = value
+        self.total = self._passed_on(self.total, process)
 
     def _enter(self, out: Out) -> None:
         self.served[self.me] = self.asked[self.me]
@@ -133,12 +138,15 @@ class RaynalPrimesMended(Node):
     def _pass_on(self, out: Out) -> None:
         self.my_turn = False
         numerator, denominator = self._after_a_turn(self.me)
-        self.values[self.me] = (numerator, denominator)
+        self._change(self.me, (numerator, denominator))
         out.broadcast(Inform(numerator, denominator, self.served[self.me]))
 
     def _after_a_turn(self, process: int) -> Ratio:
+        return self._passed_on(self.values[process], process)
+
+    def _passed_on(self, value: Ratio, process: int) -> Ratio:
         """X_i * A_i/A_j, with j the next in the ring."""
-        return product([self.values[process], (self.primes[process], self.primes[(process + 1) % self.n])])
+        return times(value, self.primes[process], self.primes[(process + 1) % self.n])
 
     def _can_be(self, src: int, value: Ratio) -> bool:
         """While it is my turn nobody else has one, and a value changes in one way only."""

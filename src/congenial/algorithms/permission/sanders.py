@@ -31,6 +31,7 @@ from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Option, Spec
 from congenial.parts.loopback import Loopback
+from congenial.parts.queues import enqueue
 from congenial.parts.quorums.information import Information, build_information
 from congenial.problems.mutex import MUTEX
 
@@ -167,8 +168,7 @@ class Sanders(Loopback):
             self._grant(request, out)
             return
         leader = self.queue[0] if self.queue else None
-        self.queue.append(request)
-        self.queue.sort()
+        enqueue(self.queue, request)
         if holder < request or (leader is not None and leader < request):
             self._fail(src, out)
             return
@@ -185,8 +185,7 @@ class Sanders(Loopback):
     def _on_yield(self, out: Out) -> None:
         holder = self.holder
         assert holder is not None
-        self.queue.append(holder)
-        self.queue.sort()
+        enqueue(self.queue, holder)
         self._serve(out)
 
     def _on_release(self, fence: int, out: Out) -> None:

@@ -26,6 +26,7 @@ from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Option, Spec
 from congenial.parts.graphs import GRAPHS, TREE_GRAPHS, Graph, build_graph
+from congenial.parts.rows import merged, without
 from congenial.problems.mutex import MUTEX
 
 SPEC = Spec(
@@ -126,10 +127,9 @@ class HelaryPlouzeauRaynal(Node):
 
     def _send_on(self, request: Request, out: Out) -> None:
         """Send it to the neighbours that have not been sent it; their copy says so."""
-        told = set(request.told)
-        others = [neighbour for neighbour in self.neighbours if neighbour not in told]
+        others = without(self.neighbours, request.told)
         if others:
-            copy = Request(request.origin, request.date, tuple(sorted(told.union(others))))
+            copy = Request(request.origin, request.date, merged(request.told, others))
             for neighbour in others:
                 out.send(neighbour, copy)
 

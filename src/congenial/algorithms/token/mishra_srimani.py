@@ -19,7 +19,7 @@ Mishra & Srimani 1990, as described in Velazquez 1993, section 4; the original w
 - A failed process may recover. It keeps its number and the age on disk; the token is lost with it.
 
 Not here: the paper's second algorithm. The survey says of it only that "a central coordination control for mutual
-exclusion is moved among the nodes in the system" and that "at any given time, there exists only one central
+exclusion is moved among the nodes in the system" and that "At any given time, there exists only one central
 coordinator": not when and to which process the coordinator moves, how processes find it, nor what happens if it fails.
 
 The survey's L*N + (N-1) messages for L entries are those of bounded numbers (`suzuki-kasami-bounded`); here numbers are

@@ -219,12 +219,14 @@ class WME1(WeakNode):
 
     def _pass_on(self, out: Out) -> None:
         """Pass the token to the first process that asked, if it is idle here."""
-        waiting = [request for request in self.requests if request[0] not in self.consensus.suspects]
-        if self.owner == self.me and self.phase == IDLE and waiting:
-            process, number = waiting[0]
-            grant = Granted(self.epoch, self.place + 1, process, number, self.entries)
-            out.broadcast(grant)
-            self._take(grant, out)
+        if self.owner != self.me or self.phase != IDLE:
+            return
+        for process, number in self.requests:
+            if process not in self.consensus.suspects:
+                grant = Granted(self.epoch, self.place + 1, process, number, self.entries)
+                out.broadcast(grant)
+                self._take(grant, out)
+                return
 
     def _enter(self, out: Out) -> None:
         self.entries += 1
@@ -251,7 +253,7 @@ class WME1(WeakNode):
         if isinstance(msg, Granted):
             self.owner = msg.owner
             self.granted[msg.owner] = msg.number
-            self.requests = [waiting for waiting in self.requests if waiting != (msg.owner, msg.number)]
+            self._take_out(msg.owner, msg.number)
             if self.owner == self.me:
                 self.entries = msg.entries
                 if self.phase == WAITING:
@@ -266,6 +268,13 @@ class WME1(WeakNode):
                 self._acknowledge(msg.issuer, out)
             self._execute_agreed(out)
 
+    def _take_out(self, process: int, number: int) -> None:
+        for at in range(len(self.requests)):  # it is one of the first
+            request = self.requests[at]
+            if request[0] == process and request[1] == number:
+                del self.requests[at]
+                return
+
     def _acknowledge(self, issuer: int, out: Out) -> None:
         out.broadcast(Ack(self.epoch, self.place))
 
@@ -274,7 +283,11 @@ class WME1(WeakNode):
         self._execute_agreed(out)
 
     def _is_agreed(self, place: int) -> bool:
-        return len([acked for acked in self.acked if acked >= place]) >= self.majority
+        count = 0
+        for acked in self.acked:
+            if acked >= place:
+                count += 1
+        return count >= self.majority
 
     def _execute_agreed(self, out: Out) -> None:
         for operation in self.history:
@@ -301,7 +314,7 @@ class WME1(WeakNode):
                 while self.consensus.decided(self.epoch):
                     self._end_epoch(cast(Verdict, self.consensus.decision(self.epoch)), out)
                 self._settle(out)
-            now = [waiting for waiting in self.ahead if waiting[1].epoch == self.epoch]
+            now = [waiting for waiting in self.ahead if waiting[1].epoch == self.epoch] if self.ahead else []
             if now:
                 self.ahead.remove(now[0])
                 self._handle(now[0][0], now[0][1], out)

@@ -77,6 +77,7 @@ class WMEConsensusFast(WeakNode):
         super().__init__(me, n, resource)
         self.consensus = Consensus(me, n, type(self).everyone)
         self.commands: list[Command] = []  # known, and not settled
+        self.noted: set[tuple[int, int, int, int]] = set()  # the same, without the operations
         # the result of the commands carried out: the same at all processes
         self.done = 0  # the number of commands carried out
         self.queue: list[int] = []  # the first process is the holder
@@ -143,23 +144,37 @@ class WMEConsensusFast(WeakNode):
         self._note(command)
 
     def _note(self, command: Command) -> None:
-        if command not in self.commands and not self._is_settled(command):
+        kind, process, number, section, _ = command
+        noted = (kind, process, number, section)
+        if noted not in self.noted and not self._is_settled(command):
+            self.noted.add(noted)
             self.commands.append(command)
 
     def _go_on(self, out: Out) -> None:
         """Carry out what has been decided, and propose what comes next."""
         while True:
+            before = self.done
             while self.consensus.decided(self.done):
                 self._carry_out(cast(Command, self.consensus.decision(self.done)), out)
                 self.done += 1
                 self._come_to(0, self.done, out)
             self._settle(out)
-            self.commands = [command for command in self.commands if not self._is_settled(command)]
+            if self.done > before:  # nothing else settles a command
+                self._forget_settled()
             if not self.commands:
                 return
             self.consensus.propose(self.done, self.commands[0], out)
             if not self.consensus.decided(self.done):
                 return
+
+    def _forget_settled(self) -> None:
+        rest: list[Command] = []
+        for command in self.commands:
+            if self._is_settled(command):
+                self.noted.discard((command[0], command[1], command[2], command[3]))
+            else:
+                rest.append(command)
+        self.commands = rest
 
     def _prune(self, stable: int) -> None:
         self.consensus.forget(stable)

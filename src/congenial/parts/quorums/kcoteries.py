@@ -38,6 +38,11 @@ class KCoterie:
         self.name = name
         self.quorums: tuple[tuple[int, ...], ...] = tuple(sorted({tuple(sorted(set(members))) for members in sets}))
         verify(f"{name} for n = {n}, k = {k}", n, k, self.quorums)
+        containing: list[list[int]] = [[] for _ in range(n)]
+        for index, members in enumerate(self.quorums):
+            for member in members:
+                containing[member].append(index)
+        self.containing = tuple([tuple(indices) for indices in containing])  # the quorums that each process is in
         least = [n + 1] * n
         choices: list[list[int]] = [[] for _ in range(n)]
         for index, members in enumerate(self.quorums):
