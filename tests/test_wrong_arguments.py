@@ -134,8 +134,8 @@ WHEN_RUN: dict[str, list[Any]] = {
 """Of a scenario, what is looked at when it is run: files, and what takes the algorithm."""
 BOUNDS: dict[str, list[Any]] = {
     "requests": COUNT, "groups": COUNT_OR_NONE, "wants": WANTS, "order": ORDER, "crashes": [*COUNT_FROM_0, 256],
-    "losses": COUNT_FROM_0, "duplicates": COUNT_FROM_0, "suspicions": COUNT_FROM_0, "timers": ORDER,
-    "recovery": FLAG_NOT_NONE, "operations": [*COUNT_FROM_0, 1],
+    "losses": COUNT_FROM_0, "duplicates": COUNT_FROM_0, "suspicions": COUNT_FROM_0, "lasting": FLAG_NOT_NONE,
+    "timers": ORDER, "recovery": FLAG_NOT_NONE, "operations": [*COUNT_FROM_0, 1],
 }  # fmt: skip
 RUNS: dict[str, list[Any]] = {"seed": SEED, "repeat": COUNT, "precision": AMOUNT, "progress": CALLBACK}
 LAB: dict[str, list[Any]] = {"jobs": COUNT_FROM_0, "cluster": [None, True, 2, NOTHING], "progress": CALLBACK}
@@ -163,7 +163,8 @@ TABLE: dict[str, tuple[Call, dict[str, Any], dict[str, list[Any]]]] = {
         {"algorithm": "lamport", **SMALL},
         {
             "algorithm": ALGORITHM, "nodes": [*COUNT, 256], "options": OPTIONS, "bounds": [True, 2, {"requests": 1}],
-            "reduce": FLAG, "symmetry": FLAG_NOT_NONE, "limit": COUNT, "jobs": COUNT, "progress": CALLBACK, **BOUNDS,
+            "reduce": FLAG, "symmetry": FLAG_NOT_NONE, "limit": COUNT, "jobs": COUNT, "progress": CALLBACK,
+            "executor": [True, 2, "x", NOTHING], **BOUNDS,
         },
     ),
     "fuzz": (

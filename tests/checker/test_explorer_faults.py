@@ -215,5 +215,5 @@ def test_what_was_sent_last_may_get_lost_with_the_sender(vanishing: bool) -> Non
     explorer = Explorer(World(System(Tolerant, 2), rules), 10_000)
     explorer.run(stop_at_first=False)
     assert explorer.complete
-    losses = [int(label) for label in explorer.labels if int(label) & EVENT_MASK & ~ARGUMENT == LOSE]
+    losses = [int(label) for label in explorer.edges.labels if int(label) & EVENT_MASK & ~ARGUMENT == LOSE]
     assert {label >> PROCESS_SHIFT & 255 for label in losses} == ({0, 1} if vanishing else {1})

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from librt.vecs import vec
-from mypy_extensions import i64
-
+from congenial.checker.edges import Edges
 from congenial.checker.events import ASK, DELIVER, PROCESS_SHIFT, SENT_SHIFT
 from congenial.checker.graph import StateGraph
 
 
 def graph(edges: list[list[tuple[int, int]]]) -> StateGraph:
     """For each state its edges: (target, label)."""
-    firsts, targets, labels = [0], [], []
+    made = Edges()
     for row in edges:
-        targets += [target for target, _ in row]
-        labels += [label for _, label in row]
-        firsts.append(len(targets))
-    return StateGraph(len(edges), vec[i64](firsts), vec[i64](targets), vec[i64](labels))
+        made.begin()
+        for target, label in row:
+            made.add(target, made.number_of(label))
+    made.begin()
+    return StateGraph(made)
 
 
 def delivery(packet: int, sent: int = 0, process: int = 0) -> int:

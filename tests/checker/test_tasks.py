@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from distributed import LocalCluster
 
 from congenial.checker.check import check
 from congenial.checker.rules import Rules
 from congenial.checker.tasks import split
+from congenial.lab.workers import workers
 from congenial.systems.catalogue import ALGORITHMS
 
 
@@ -54,3 +56,25 @@ def test_tasks_are_all_the_ways_to_ask_and_all_the_victims() -> None:
     assert {part.victim for part in parts} == {0, 1}
     assert all(part.in_turn and part.losses == 1 for part in parts)
     assert len(split(Rules(requests=2, menus=[[(0,)], [(0,)]]), 2)) == 1
+
+
+def test_a_cluster_finds_what_this_machine_finds() -> None:
+    """Also of a class that only its name leads to (`+restart`), and where there is nothing to divide."""
+    systems: list[tuple[str, dict[str, Any]]] = [
+        ("ra1", {"nodes": 2, "requests": 1, "groups": 2}),
+        ("ricart-agrawala+restart", {"nodes": 2, "requests": 1, "crashes": 1, "recovery": False}),
+        ("ricart-agrawala", {"nodes": 2, "requests": 1}),
+        ("suzuki-kasami", {"nodes": 2, "requests": 1, "losses": 1}),
+    ]
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster,
+        workers(cluster=cluster.scheduler_address) as found,
+    ):
+        for name, system in systems:
+            here = check(name, jobs=2, **system)
+            there = check(name, executor=found.executor, **system)
+            assert there.complete == here.complete
+            if here.ok and not here.reduced and not there.reduced:  # where they race, either may be the first
+                assert (there.states, there.transitions) == (here.states, here.transitions)
+            assert (there.least_messages, there.most_messages) == (here.least_messages, here.most_messages)
+            assert there.ok == here.ok == (name != "suzuki-kasami")

@@ -37,6 +37,7 @@ REFUSED = {
     "skew of one group": ("sim lamport --skew 20/80", "--skew has no effect with one group"),
     "detection of nothing": ("sim lamport --detection 5", "--detection has no effect without --crash"),
     "disorder without order": ("sim lamport --unordered --reorder 0.1", "--reorder has no effect with --unordered"),
+    "cuts of nobody": ("check lamport --lasting", "--lasting has no effect without --suspicions"),
     "recovery of nobody": ("check lamport --no-recovery", "--no-recovery has no effect without --crashes"),
     "an option twice": ("sim maekawa --set quorums=grid --set quorums=plane", "--set gives 'quorums' twice"),
     "an option in two ways": ("sim maekawa --quorums grid --set quorums=plane", "are the same"),

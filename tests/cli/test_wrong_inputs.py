@@ -49,8 +49,8 @@ SCENARIO: dict[str, tuple[str, ...]] = {
 BOUNDS: dict[str, tuple[str, ...]] = {
     "nodes": WHOLE, "requests": WHOLE, "groups": WHOLE, "wants": ("x", "0", "0;x", "0;-1", "0;;0", "0;0;0;0", ";"),
     "order": CHOICE, "crashes": FROM_0, "losses": FROM_0, "duplicates": FROM_0, "suspicions": FROM_0,
-    "timers": CHOICE, "recovery": (), "operations": (*FROM_0, "1"), "options": SETTING, "trace": OUTPUT, "svg": OUTPUT,
-    "html": OUTPUT, "json": (), "jobs": WHOLE, "algorithm": ALGORITHM,
+    "lasting": (), "timers": CHOICE, "recovery": (), "operations": (*FROM_0, "1"), "options": SETTING,
+    "trace": OUTPUT, "svg": OUTPUT, "html": OUTPUT, "json": (), "jobs": WHOLE, "algorithm": ALGORITHM,
 }  # fmt: skip
 
 TABLE: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
@@ -60,7 +60,10 @@ TABLE: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
         "lamport -n 3 -r 1",
         {**SCENARIO, "algorithms": tuple([name for name in ALGORITHM if name]), "jobs": FROM_0, "markdown": ()},
     ),
-    "check": ("lamport --nodes 2 --requests 1", {**BOUNDS, "reduce": (), "symmetry": (), "limit": WHOLE}),
+    "check": (
+        "lamport --nodes 2 --requests 1",
+        {**BOUNDS, "reduce": (), "symmetry": (), "limit": WHOLE, "cluster": ("x",)},
+    ),
     "fuzz": ("lamport --nodes 2 --requests 1 --runs 1", {**BOUNDS, "runs": WHOLE, "seed": SEED}),
     "replay": (
         "run.ndjson",

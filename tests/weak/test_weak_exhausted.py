@@ -54,8 +54,8 @@ def test_the_first_runs_of_three_processes(name: str, faults: dict[str, Any]) ->
 @pytest.mark.deep
 @pytest.mark.parametrize(("name", "states"), [("wme-1", 724_050), ("wme-2", 439_146)])
 def test_a_false_suspicion_among_three_processes(name: str, states: int) -> None:
-    """Process 1 asks, and the first owner, process 0, is suspected though it is alive. Where process 0 asks itself and
-    another one is suspected there are more than 3,000,000 states: that takes more memory than we give a test."""
+    """Process 1 asks, and process 0, the first owner, suspects another process though that is alive. Where another
+    process suspects the owner, an epoch ends, and there are more than 48,000,000 states even if nobody asks."""
     rules = Rules(1, [[(0,)]] * 3, suspicions=1, victim=0, askers=[1])
     result = CheckRun(System(ALGORITHMS[name], 3), rules, False, False, 2_000_000, None).result(False)
     assert result.ok, result.verdict()

@@ -34,6 +34,7 @@ class BoundsFields(TypedDict, total=False):
     losses: int
     duplicates: int
     suspicions: int
+    lasting: bool
     timers: str
     recovery: bool
     operations: int
@@ -49,8 +50,10 @@ class Bounds:
     Each process makes `requests` requests, for any of the `groups`, or for what `wants` says. If `groups` is None,
     there are those that `wants` names, or else one. Channels keep the order of messages (`order="fifo"`) or not
     (`"any"`); if it is empty, as the algorithm needs it. There may be so many `crashes`, `losses` and `duplicates` of
-    messages, and false `suspicions` of the failure detector. `timers` run out at any time (`"free"`), when no message
-    is under way (`"quiet"`) or when nothing else can happen (`"patient"`); if it is empty, as the algorithm needs it.
+    messages, and false `suspicions` of the failure detector. If these are `lasting`, they may last longer than timers
+    run, and so may a few messages to a process that suspects their sender: it is cut off. `timers` run out at any time
+    (`"free"`), when no message is under way (`"quiet"`) or when nothing else can happen (`"patient"`); if it is empty,
+    as the algorithm needs it.
     With `recovery` a crashed process recovers in the end. Under weak exclusion a process may issue `operations`
     operations in each stay.
 
@@ -69,6 +72,7 @@ class Bounds:
     losses: int = 0
     duplicates: int = 0
     suspicions: int = 0
+    lasting: bool = False
     timers: str = ""
     recovery: bool = True
     operations: int = 0
@@ -81,6 +85,7 @@ class Bounds:
             whole(getattr(self, name), name, 0, MOST_FAULTS)
         whole(self.operations, "operations", 0)
         flag(self.recovery, "recovery")
+        flag(self.lasting, "lasting")
         if text(self.order, "order") not in ORDERS:
             raise ConfigError(f"order must be any or fifo, not {shown(self.order)}")
         if text(self.timers, "timers") not in TIMERS:
@@ -100,6 +105,7 @@ class Bounds:
             losses=self.losses,
             duplicates=self.duplicates,
             suspicions=self.suspicions,
+            lasting=self.lasting,
             patient=timers == "patient",
             quiet=timers == "quiet",
             recovery=self.recovery,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from typing import Unpack
 
 from congenial.checker.bounds import Bounds, BoundsFields, bounds_from
 from congenial.checker.check_run import CheckRun, Progress
 from congenial.checker.result import CheckResult
-from congenial.checker.tasks import check_tasks
+from congenial.checker.tasks import Elsewhere, check_tasks
 from congenial.checker.world import MOST_PROCESSES
+from congenial.kernel.errors import ConfigError
 from congenial.kernel.inputs import MOST_JOBS, callback, flag, whole
 from congenial.kernel.node import Node
 from congenial.systems.catalogue import find_algorithm
@@ -26,6 +28,7 @@ def check(
     symmetry: bool = False,
     limit: int = 10_000_000,
     jobs: int = 1,
+    executor: Executor | None = None,
     progress: Progress | None = None,
     **fields: Unpack[BoundsFields],
 ) -> CheckResult:
@@ -38,8 +41,9 @@ def check(
     where the system turns out to be large, because verifying it takes longer than exploring a small system whole.
     With `symmetry`, states that differ only in the names of processes count as one. The exploration stops at `limit`
     states. With several `jobs` the work is divided among processes (see `congenial.checker.tasks`); `states` then
-    counts a state once for every task in which it occurs. `progress` is called now and then with the number of states
-    seen, and of those still to be expanded.
+    counts a state once for every task in which it occurs. With an `executor` (of `concurrent.futures`, such as that of
+    a Dask client) these tasks run there, whatever `jobs` says. `progress` is called now and then with the number of
+    states seen, and of those still to be expanded.
 
     >>> check("ricart-agrawala", nodes=2, requests=1).ok
     True
@@ -55,6 +59,9 @@ def check(
     callback(progress, "progress")
     system = System(find_algorithm(algorithm), whole(nodes, "nodes", 1, MOST_PROCESSES), options)
     rules = wanted.rules(system)
-    if jobs > 1:
-        return check_tasks(system, rules, reduce, symmetry, limit, jobs, progress)
+    if executor is not None and not isinstance(executor, Executor):
+        raise ConfigError(f"executor must be one of concurrent.futures, not {executor!r}")
+    if jobs > 1 or executor is not None:
+        elsewhere = None if executor is None else Elsewhere(executor, algorithm, options)
+        return check_tasks(system, rules, reduce, symmetry, limit, jobs, progress, elsewhere)
     return CheckRun(system, rules, reduce, symmetry, limit, progress).result()

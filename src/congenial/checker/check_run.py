@@ -8,7 +8,9 @@ waiting, all runs in which a single process asks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from time import process_time
 
 from congenial.checker.counterexample import Counterexample, counterexample
@@ -22,6 +24,7 @@ from congenial.checker.rules import Rules
 from congenial.checker.symmetry import Symmetry
 from congenial.checker.world import World
 from congenial.kernel.errors import ConfigError
+from congenial.kernel.node import Node
 from congenial.systems.system import System
 
 SMALL = 1_000_000  # states, up to which a system is explored whole
@@ -30,6 +33,18 @@ FIRST_LIMIT = 1000  # states explored before a reduction is verified for the fir
 
 Progress = Callable[[int, int], None]
 """Called now and then with the number of states seen, and of those still to be expanded."""
+
+
+@contextmanager
+def young_garbage_only() -> Iterator[None]:
+    """An exploration keeps nearly all objects that it makes. To look through them again and again for garbage would
+    take a tenth of its time."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(thresholds[0], thresholds[1], 1_000_000)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
 
 
 class CheckRun:
@@ -41,7 +56,8 @@ class CheckRun:
         self.limit = limit
         self.progress = progress
         self.plain = not rules.faults and not rules.operations
-        self.reduce = reduce is not False and self.plain and not rules.timers_wait
+        believes = system.algorithm.belief is not Node.belief  # what is left out could hold a contradiction
+        self.reduce = reduce is not False and self.plain and not rules.timers_wait and not believes
         self.whole_first = reduce is None
         self.symmetry = symmetry
         if symmetry and system.spec.symmetry is None:
@@ -120,7 +136,8 @@ class CheckRun:
         rule = self.system.spec.symmetry if self.symmetry and world.rules is self.rules else None
         symmetry = None if rule is None else Symmetry(world, rule)
         explorer = Explorer(world, limit, movers, symmetry, self.progress)
-        explorer.run()
+        with young_garbage_only():
+            explorer.run()
         if symmetry is not None:
             difference = symmetry.failure()
             if difference:
@@ -151,7 +168,7 @@ class CheckRun:
             self._report(explorer, fault)
 
     def _graph(self, explorer: Explorer) -> StateGraph:
-        return StateGraph(explorer.count, explorer.firsts, explorer.targets, explorer.labels, self.rules.timers_wait)
+        return StateGraph(explorer.edges, self.rules.timers_wait, self.rules.lasting)
 
     def _check_concurrent_entry(self) -> None:
         if not self.system.concurrent_entry:

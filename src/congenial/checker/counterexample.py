@@ -9,7 +9,6 @@ from congenial.checker.events import (
     ASK,
     CRASH,
     DELIVER,
-    HEADER,
     ISSUE,
     LEAVE,
     LOSE,
@@ -21,7 +20,8 @@ from congenial.checker.events import (
 )
 from congenial.checker.explore import MOST_EARLY, Explorer
 from congenial.checker.faults import Fault
-from congenial.checker.moves import State
+from congenial.checker.frontier import State
+from congenial.checker.step_table import COUNT_BITS, MOST_CHOICES
 from congenial.checker.stepper import Action, Stepper
 from congenial.checker.world import World
 from congenial.kernel import trace
@@ -84,16 +84,41 @@ Taken = tuple[int, int, tuple[int, ...]]
 
 def path_to(explorer: Explorer, index: int) -> tuple[list[Taken], State]:
     """How a state was reached first, and the state itself."""
-    vias: list[int] = []
+    indices: list[int] = []
     at = index
-    while int(explorer.table.parents[at]) >= 0:
-        vias.append(int(explorer.table.vias[at]))
+    while at > 0:
+        indices.append(at)
         at = int(explorer.table.parents[at])
     state = explorer.world.initial()
     taken: list[Taken] = []
-    for via in reversed(vias):
-        state = _walk(explorer, state, via >> 8, via & 255, -1, taken)
+    for following in reversed(indices):
+        move, choice = _via(explorer, state, following)
+        state = _walk(explorer, state, move, choice, -1, taken)
     return taken, state
+
+
+def _via(explorer: Explorer, state: State, index: int) -> tuple[int, int]:
+    """By which move, and which choice in it, a state was reached first from its parent, which is `state`.
+
+    Every step has an edge, in this order, unless something was wrong with it or with a choice before it."""
+    edge = int(explorer.edges.firsts[int(explorer.table.parents[index])])
+    explorer.moves.find(state)
+    for move in range(explorer.moves.count):
+        process, event = int(explorer.moves.processes[move]), int(explorer.moves.events[move])
+        first, count = _numbers(explorer, state, process, event)
+        for choice in range(count):
+            if explorer.fails(state, move, first + choice):
+                break
+            if int(explorer.edges.target(edge)) == index:
+                return move, choice
+            edge += 1
+    raise LookupError(f"no step leads to state {index} from its parent")
+
+
+def _numbers(explorer: Explorer, state: State, process: int, event: int) -> tuple[int, int]:
+    """The first step on an event, and how many there are."""
+    found = int(explorer.successors.numbers(state, process, event))
+    return found >> COUNT_BITS, found & MOST_CHOICES
 
 
 def _walk(explorer: Explorer, state: State, move: int, choice: int, early: int, taken: list[Taken]) -> State:
@@ -102,23 +127,24 @@ def _walk(explorer: Explorer, state: State, move: int, choice: int, early: int, 
     process = int(explorer.moves.processes[move])
     event = int(explorer.moves.events[move])
     position = int(explorer.moves.positions[move])
-    step = explorer.steps(state, process, event)[choice]
-    taken.append((process, event, step.choices))
-    if step.error:
+    steps = explorer.world.table.steps
+    number = _numbers(explorer, state, process, event)[0] + choice
+    taken.append((process, event, steps[number].choices))
+    if steps[number].error:
         return state
-    state = explorer.after(state, process, event, position, step)
+    state = explorer.successors.taken(state, process, event, position, number)
     for _ in range(MOST_EARLY if explorer.movers is not None else 0):
         position = int(explorer.early_position(state)) if early != 0 else -1
         if position < 0:
             break
-        packet = state[position]
+        packet = int(state[position])
         process = int(explorer.world.destinations[packet])
-        step = explorer.world.steps(state[HEADER + process], DELIVER | packet)[0]
+        number = _numbers(explorer, state, process, DELIVER | packet)[0]
         taken.append((process, DELIVER | packet, ()))
         early -= 1
-        if step.error:
+        if steps[number].error:
             break
-        state = explorer.after(state, process, DELIVER | packet, position, step)
+        state = explorer.successors.taken(state, process, DELIVER | packet, position, number)
     return state
 
 

@@ -27,9 +27,8 @@ DUPLICATES: Final = 16
 SUSPICIONS: Final = 24
 MOST_FAULTS: Final = 255  # of one kind
 
-# a state: budgets, the last entry's fence and group, the ledger; then the processes, then the packets
-LEDGER: Final = 3
-HEADER: Final = 4
+# a state: its header, then the processes, then the packets
+HEADER: Final = 1
 
 # the label of an edge between states: event | process | messages sent
 PROCESS_SHIFT: Final = 32

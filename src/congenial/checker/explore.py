@@ -14,21 +14,14 @@ from typing import Final, final
 from librt.vecs import append, vec
 from mypy_extensions import i64
 
+from congenial.checker.edges import Edges
 from congenial.checker.events import (
-    ARGUMENT,
-    CRASH,
-    CRASHES,
     DELIVER,
-    DUPLICATES,
     HEADER,
-    LEDGER,
     LOSE,
-    LOSSES,
     PROCESS_SHIFT,
-    REPEAT,
     SENT_SHIFT,
     SUSPECT,
-    SUSPICIONS,
 )
 from congenial.checker.faults import (
     CONCURRENT_ENTRY,
@@ -41,13 +34,15 @@ from congenial.checker.faults import (
     kept_out_text,
     left_behind_text,
 )
+from congenial.checker.frontier import Frontier, State
 from congenial.checker.movers import Movers
-from congenial.checker.moves import AT_REST, STAYING, Moves, State
-from congenial.checker.process_state import Step
+from congenial.checker.moves import AT_REST, STAYING, Moves
 from congenial.checker.state_table import StateTable
+from congenial.checker.step_table import COUNT_BITS, MOST_CHOICES
+from congenial.checker.successors import Steps, Successors
 from congenial.checker.symmetry import Symmetry
 from congenial.checker.world import World
-from congenial.kernel.judge import entry_fault, is_kept_out
+from congenial.kernel.judge import is_kept_out
 from congenial.kernel.node import WAITING
 
 MOST_EARLY: Final = 1000  # deliveries at once in a row; messages that never come to rest are then explored one by one
@@ -78,14 +73,13 @@ class Explorer:
         self.complete = False
         self.transitions: i64 = 0
         self.table = StateTable()
-        self.moves = Moves(world)  # of the state at hand
+        self.successors = Successors(world)
+        self.moves = Moves(world, self.successors)  # of the state at hand
         self.terminal: list[int] = []  # states in which nothing can happen, or only requests
-        # edges of state i: those from firsts[i] to firsts[i+1]
-        self.firsts = vec[i64]()
-        self.targets = vec[i64]()
-        self.labels = vec[i64]()
-        self.is_illegal = False  # is the last fault that `wrong` found an illegal step?
-        # deliveries made at once, and messages sent in them, since the last move
+        self.edges = Edges()
+        self._steps = Steps()  # from the state at hand
+        self._labels = vec[i64]()  # the numbers of the labels of steps; -1: not known yet
+        # deliveries made at once since the last move, and messages sent in it and in them
         self.early_count: i64 = 0
         self.sent_count: i64 = 0
 
@@ -98,15 +92,16 @@ class Explorer:
 
     def run(self, stop_at_first: bool = True) -> None:
         """Explore until done, at the limit, or at the first fault."""
+        level = Frontier()
+        following = Frontier()
         start = self.world.initial()
-        self.table.find(start, -1, 0)
-        level = [start]
+        self.table.find(self.successors.fingerprint(start), -1)
+        level.add(start)
         index: i64 = 0
-        while level:
-            following: list[State] = []
-            for state in level:
-                self.firsts = append(self.firsts, i64(len(self.targets)))
-                self._expand(state, index, following)
+        while not level.is_empty:
+            while not level.is_empty:
+                self.edges.begin()
+                self._expand(level.take(), index, following)
                 index += 1
                 if self.faults and stop_at_first:
                     return
@@ -114,73 +109,162 @@ class Explorer:
                     return
                 if index & 0x3FFF == 0 and self.progress is not None:
                     self.progress(self.table.count, self.table.count - index)
-            level = following
-            if following:
+            level.clear()
+            level, following = following, level
+            if not level.is_empty:
                 self.depth += 1
-        self.firsts = append(self.firsts, i64(len(self.targets)))
+        self.edges.begin()
         self.complete = True
 
-    def _expand(self, state: State, index: i64, following: list[State]) -> None:
+    def _expand(self, state: State, index: i64, following: Frontier) -> None:
         self.moves.find(state)
         rest = self.moves.rest(state)
         if rest == AT_REST:
             self.terminal.append(index)
         if rest == AT_REST or (rest == STAYING and self.judges_entry):
             self._judge_rest(state, index, rest)
+        if self.movers is None and self.symmetry is None:
+            self._take_all(state, index, following)
+            return
         i: i64 = 0
         while i < self.moves.count:
-            self._take(state, index, i, following)
+            self._take_reduced(state, index, i, following)
             i += 1
 
-    def _take(self, state: State, index: i64, move: i64, following: list[State]) -> None:
+    def _take_all(self, state: State, index: i64, following: Frontier) -> None:
+        """Take all moves. Their fingerprints are looked up together: that waits for memory once, not once for each."""
+        moves = self.moves
+        steps = self._steps
+        steps.count = 0
+        i: i64 = 0
+        while i < moves.count:
+            self._list_steps(state, index, i)
+            i += 1
+        self.table.fetch(steps.fingerprints, steps.count)
+        i = 0
+        while i < steps.count:
+            move = steps.moves[i]
+            number = steps.numbers[i]
+            process = moves.processes[move]
+            event = moves.events[move]
+            target = self.table.find(steps.fingerprints[i], index)
+            if self.table.is_new:
+                after = self.successors.after(state, process, event, moves.positions[move], number, steps.headers[i])
+                if self.world.believes:
+                    wrong = self.successors.contradiction(after)
+                    if wrong:
+                        first = self.successors.numbers(state, process, event) >> COUNT_BITS
+                        self.faults.append(Fault(SAFETY, wrong, index, move, number - first))
+                following.add(after)
+            self.edges.add(target, self._label(process, event, number))
+            i += 1
+
+    def _list_steps(self, state: State, index: i64, move: i64) -> None:
+        """List the steps of a move, up to the first in which something goes wrong."""
         process = self.moves.processes[move]
         event = self.moves.events[move]
         position = self.moves.positions[move]
-        choice: i64 = 0
-        for step in self.steps(state, process, event):
+        before = self.table.fingerprints[index]
+        found = self.successors.numbers(state, process, event)
+        number = found >> COUNT_BITS
+        end = number + (found & MOST_CHOICES)
+        while number < end:
+            self.transitions += 1
+            header = state[0]
+            if self.world.table.special[number] != 0 or event >= SUSPECT:
+                wrong = self.successors.wrong(state, process, number)
+                if wrong:
+                    self._fail(wrong, index, move, number - (found >> COUNT_BITS), 0)
+                    return
+                header = self.successors.header(state, process, event, number)
+            fingerprint = self.successors.fingerprint_after(before, state, event, position, number, header)
+            self._steps.add(move, number, header, fingerprint)
+            number += 1
+
+    def _take_reduced(self, state: State, index: i64, move: i64, following: Frontier) -> None:
+        """Take a move, and then what is delivered at once; find the state that stands for all that differ in names."""
+        process = self.moves.processes[move]
+        event = self.moves.events[move]
+        table = self.world.table
+        found = self.successors.numbers(state, process, event)
+        number = found >> COUNT_BITS
+        end = number + (found & MOST_CHOICES)
+        while number < end:
             self.transitions += 1
             self.early_count = 0
-            self.sent_count = 0
-            wrong = self.wrong(state, process, step)
+            self.sent_count = table.sent_firsts[number + 1] - table.sent_firsts[number]
+            wrong = self.successors.wrong(state, process, number)
             if not wrong:
-                after = self.after(state, process, event, position, step)
+                after = self.successors.taken(state, process, event, self.moves.positions[move], number)
                 if self.movers is not None:
                     self.movers.observe(state[HEADER + process], event)
-                    after, wrong = self.settle(after, MOST_EARLY)
+                    after, wrong = self._settle(after)
             if wrong:
-                kind = ILLEGAL if self.is_illegal else SAFETY
-                self.faults.append(Fault(kind, wrong, index, move, choice, self.early_count))
+                self._fail(wrong, index, move, number - (found >> COUNT_BITS), self.early_count)
                 return
             if self.symmetry is not None:
                 after = self.symmetry.canonical(after)
-            target = self.table.find(after, index, move << 8 | choice)
+            target = self.table.find(self.successors.fingerprint(after), index)
             if self.table.is_new:
-                following.append(after)
-            self.targets = append(self.targets, target)
-            label = event | process << PROCESS_SHIFT
-            self.labels = append(self.labels, label | (self.sent_count + i64(len(step.packets))) << SENT_SHIFT)
-            choice += 1
+                wrong = self.successors.contradiction(after) if self.world.believes else ""
+                if wrong:
+                    self.faults.append(Fault(SAFETY, wrong, index, move, number - (found >> COUNT_BITS)))
+                following.add(after)
+            label = event | process << PROCESS_SHIFT | self.sent_count << SENT_SHIFT
+            self.edges.add(target, self.edges.number_of(label))
+            number += 1
 
-    def settle(self, state: State, most: i64) -> tuple[State, str]:
+    def _fail(self, wrong: str, index: i64, move: i64, choice: i64, early: i64) -> None:
+        kind = ILLEGAL if self.successors.is_illegal else SAFETY
+        self.faults.append(Fault(kind, wrong, index, move, choice, early))
+
+    def _label(self, process: i64, event: i64, number: i64) -> i64:
+        """The number of the label of a step."""
+        while number >= i64(len(self._labels)):
+            self._labels = append(self._labels, i64(-1))
+        if event < LOSE and self._labels[number] >= 0:
+            return self._labels[number]
+        table = self.world.table
+        sent = table.sent_firsts[number + 1] - table.sent_firsts[number]
+        label = self.edges.number_of(event | process << PROCESS_SHIFT | sent << SENT_SHIFT)
+        if event < LOSE:  # a loss, or the delivery of a message that stays under way, is the same step for others
+            self._labels[number] = label
+        return label
+
+    # -- deliveries at once ----------------------------------------------------------------------------
+
+    def _settle(self, state: State) -> tuple[State, str]:
         """The state after all deliveries that are made at once, and what goes wrong in the last one, if anything."""
         movers = self.movers
         assert movers is not None
-        while self.early_count < most:
+        table = self.world.table
+        while self.early_count < MOST_EARLY:
             position = self.early_position(state)
             if position < 0:
                 break
-            packet: i64 = state[position]
+            packet = state[position]
             process = self.world.destinations[packet]
-            local: i64 = state[HEADER + process]
-            step = self.world.steps(local, DELIVER | packet)[0]
-            movers.observe(local, DELIVER | packet)
+            number = self.world.numbers(state[HEADER + process], DELIVER | packet) >> COUNT_BITS
+            movers.observe(state[HEADER + process], DELIVER | packet)
             self.early_count += 1
-            self.sent_count += i64(len(step.packets))
-            wrong = self.wrong(state, process, step)
+            self.sent_count += table.sent_firsts[number + 1] - table.sent_firsts[number]
+            wrong = self.successors.wrong(state, process, number)
             if wrong:
                 return state, wrong
-            state = self.after(state, process, DELIVER | packet, position, step)
+            state = self.successors.taken(state, process, DELIVER | packet, position, number)
         return state, ""
+
+    def fails(self, state: State, move: i64, number: i64) -> bool:
+        """Is something wrong with a step, or with the deliveries at once after it?"""
+        process = self.moves.processes[move]
+        if self.successors.wrong(state, process, number):
+            return True
+        if self.movers is None:
+            return False
+        event = self.moves.events[move]
+        self.early_count = 0
+        after = self.successors.taken(state, process, event, self.moves.positions[move], number)
+        return bool(self._settle(after)[1])
 
     def early_position(self, state: State) -> i64:
         """Where in a state a packet stands that is delivered at once, or -1."""
@@ -191,7 +275,7 @@ class Explorer:
         end: i64 = len(state)
         previous: i64 = -1
         while position < end:
-            packet: i64 = state[position]
+            packet = state[position]
             key = world.order_keys[packet]
             if key != previous and movers.is_early(state[HEADER + world.destinations[packet]], packet):
                 return position
@@ -219,80 +303,6 @@ class Explorer:
     def _judge_replicas(self, state: State, index: i64, locals_: list[int]) -> None:
         """Every replica must have executed every operation in the end, as long as a majority is up."""
         up = [p for p in range(self.n) if self.world.ups[locals_[p]]]
-        missing = self.world.ledgers[state[LEDGER]].missing(up) if 2 * len(up) > self.n else ""
+        missing = self.world.ledgers[self.world.ledger_numbers[state[0]]].missing(up) if 2 * len(up) > self.n else ""
         if missing:
             self.faults.append(Fault(LEFT_BEHIND, left_behind_text(missing), index))
-
-    # -- steps -----------------------------------------------------------------------------------------
-
-    def steps(self, state: State, process: i64, event: i64) -> list[Step]:
-        """The step on an event, or one for each way to choose in it."""
-        kind = event & ~ARGUMENT
-        local: i64 = state[HEADER + process]
-        if kind == LOSE:
-            return [Step(local)]
-        return self.world.steps(local, DELIVER | event & ARGUMENT if kind == REPEAT else event)
-
-    def after(self, state: State, process: i64, event: i64, position: i64, step: Step) -> State:
-        """The state after a step on an event; `position` is where the packet stood, if it was one."""
-        kind = event & ~ARGUMENT
-        following = list(state)
-        following[HEADER + process] = step.after
-        if position >= 0 and kind != REPEAT:
-            del following[position]
-        if kind == CRASH:
-            following[0] -= 1 << CRASHES
-        elif kind == LOSE:
-            if self.world.ups[state[HEADER + process]] != 0 and not self.moves.may_vanish(state, event & ARGUMENT):
-                following[0] -= 1 << LOSSES
-        elif kind == REPEAT:
-            following[0] -= 1 << DUPLICATES
-        elif kind == SUSPECT and self.world.ups[state[HEADER + (event & ARGUMENT)]] != 0:
-            following[0] -= 1 << SUSPICIONS
-        for packet in step.packets:
-            self._insert(following, packet)
-        if step.entered and step.fence and not self._superseded(state, step):
-            following[1] = step.fence
-            following[2] = step.group
-        if self.world.operations:
-            following[LEDGER] = self.world.book(state[LEDGER], process, step)[0]
-        return tuple(following)
-
-    def _superseded(self, state: State, step: Step) -> bool:
-        """Has a process entered in a later era than this step's?"""
-        problem = self.world.system.problem
-        return problem.era(step.fence) < problem.era(state[1])
-
-    def _insert(self, following: list[int], packet: i64) -> None:
-        """Put a packet behind those with the same or a smaller key."""
-        world = self.world
-        key = world.order_keys[packet]
-        i: i64 = len(following)
-        while i > HEADER + self.n and world.order_keys[following[i - 1]] > key:
-            i -= 1
-        following.insert(i, packet)
-
-    # -- judging ---------------------------------------------------------------------------------------
-
-    def wrong(self, state: State, process: i64, step: Step) -> str:
-        """What is wrong with a step, or nothing."""
-        self.is_illegal = step.is_illegal
-        if step.error:
-            return step.error
-        if self.world.operations:
-            fault = self.world.book(state[LEDGER], process, step)[1]
-            if fault:
-                return fault
-        if not step.entered or self._superseded(state, step):
-            return ""
-        era = self.world.system.problem.era(step.fence)
-        current = -1
-        holders: list[int] = []
-        for p in range(self.n):
-            group: int = self.world.groups[state[HEADER + p]]
-            if p != process and group >= 0 and self.world.eras[state[HEADER + p]] == era:
-                current = group
-                holders.append(p)
-        return entry_fault(
-            self.world.system.problem, process, holders, current, state[1], state[2], step.group, step.fence
-        )

@@ -124,8 +124,8 @@ class Movers:
         """Does the shadow behave as `now` does? `fence` is that of the entry by which `now` is ahead of its shadow."""
         world = self.world
         events = self._events.get(now, [])
-        for event in world.own_events[shadow]:
-            if event not in events and event not in world.own_events[now]:
+        for event in world.own_events(shadow):
+            if event not in events and event not in world.own_events(now):
                 return False
         for event in events:
             observed = world.steps(now, event)
@@ -167,7 +167,7 @@ class Movers:
         FIFO channel."""
         world = self.world
         if event >= ASK:
-            return event not in world.own_events[shadow]
+            return event not in world.own_events(shadow)
         return world.fifo and any([world.sources[debt[0]] == world.sources[event] for debt in owed])
 
     def _overtakes(self, step: Step, owed: Owed, position: int) -> bool:

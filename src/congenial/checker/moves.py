@@ -26,13 +26,14 @@ from congenial.checker.events import (
     TIMER,
     TRUST,
 )
+from congenial.checker.frontier import State
+from congenial.checker.successors import Successors
 from congenial.checker.world import World
-
-State = tuple[int, ...]
 
 MOVING: Final = 0
 STAYING: Final = 1  # nothing can happen until a process leaves
 AT_REST: Final = 2  # nothing can happen
+MOST_LATE: Final = 2  # messages that wait for the end of a cut while timers run out; otherwise there were ever more
 
 
 @final
@@ -40,47 +41,57 @@ class Moves:
     """The moves of one state at a time: of each the process, the event, and where the packet stands in the state, if it
     is about one."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, successors: Successors) -> None:
         self.world = world
+        self.successors = successors
         self.n: i64 = world.n
         self.count: i64 = 0
-        self.processes = vec[i64]([0] * 1024)
-        self.events = vec[i64]([0] * 1024)
-        self.positions = vec[i64]([0] * 1024)
+        self.processes = vec[i64]([i64(0)] * 256)
+        self.events = vec[i64]([i64(0)] * 256)
+        self.positions = vec[i64]([i64(0)] * 256)
+        self._timers_wait = world.rules.patient or world.rules.quiet
 
     def find(self, state: State) -> None:
         """All that can happen in a state, process by process."""
         world = self.world
-        n = self.n
         self.count = 0
-        victim = world.rules.victim
-        timers_wait = world.rules.patient or world.rules.quiet
+        victim: i64 = world.rules.victim
+        left = world.budgets[state[0]]
         p: i64 = 0
-        while p < n:
-            budget: i64 = state[0] if victim < 0 or p == victim else 0
-            local: i64 = state[HEADER + p]
-            for event in world.own_events[local]:
-                if event & ~ARGUMENT != TIMER or not timers_wait:
-                    self._add(p, event, -1)
+        while p < self.n:
+            budget = left if victim < 0 or p == victim else 0
+            self._list_own(p, state[HEADER + p], False)
             self._list_deliveries(state, p, budget)
-            if world.budget != 0 and world.ups[local] != 0:
+            if world.budget != 0 and world.ups[state[HEADER + p]] != 0:
                 self._list_faults(state, p, budget)
             p += 1
-        if timers_wait and self._time_passes(state):
+        if self._timers_wait and self._time_passes(state):
             p = 0
-            while p < n:
-                for event in world.own_events[state[HEADER + p]]:
-                    if event & ~ARGUMENT == TIMER:
-                        self._add(p, event, -1)
+            while p < self.n:
+                self._list_own(p, state[HEADER + p], True)
                 p += 1
+
+    def _list_own(self, p: i64, local: i64, timers: bool) -> None:
+        """What a process can do by itself; where timers wait, either the timers or the rest."""
+        position = self.world.own_firsts[local]
+        end = self.world.own_firsts[local + 1]
+        while position < end:
+            event = self.world.own[position]
+            if not self._timers_wait or (event & ~ARGUMENT == TIMER) == timers:
+                self._add(p, event, -1)
+            position += 1
 
     def _time_passes(self, state: State) -> bool:
         """Is there nothing that timers wait for? A process may be down for longer than any timer runs; messages to it
-        are lost by then."""
+        are lost by then. A cut may last as long; messages wait for its end."""
         quiet = self.world.rules.quiet
+        lasting = self.world.rules.lasting
         i: i64 = 0
         while i < self.count:
             kind = self.events[i] & ~ARGUMENT
+            if lasting and (kind == TRUST or (kind == DELIVER and self._may_be_late(state, i))):
+                i += 1
+                continue
             if kind == DELIVER or self._is_void(state, i):
                 return False
             if (
@@ -96,6 +107,23 @@ class Moves:
             i += 1
         return True
 
+    def _may_be_late(self, state: State, move: i64) -> bool:
+        """Does the receiver of a message not hear the sender, and do few others wait for the same reason?"""
+        world = self.world
+        process = self.processes[move]
+        suspects = world.states[state[HEADER + process]].suspects
+        if world.sources[self.events[move] & ARGUMENT] not in suspects:
+            return False
+        late: i64 = 0
+        position = HEADER + self.n
+        end: i64 = len(state)
+        while position < end:
+            packet = state[position]
+            if world.destinations[packet] == process and world.sources[packet] in suspects:
+                late += 1
+            position += 1
+        return late <= MOST_LATE
+
     def _list_deliveries(self, state: State, p: i64, budget: i64) -> None:
         """Messages to a process may arrive, get lost or arrive twice; if it is down, they may get lost, or wait."""
         world = self.world
@@ -104,23 +132,18 @@ class Moves:
         end: i64 = len(state)
         previous: i64 = -1
         while position < end:
-            packet: i64 = state[position]
+            packet = state[position]
             key = world.order_keys[packet]
             # of equal packets, or of a FIFO channel's, only the first
             if key != previous and world.destinations[packet] == p:
                 if up:
                     self._add(p, DELIVER | packet, position)
-                if not up or budget >> LOSSES & 255 > 0 or self.may_vanish(state, packet):
+                if not up or budget >> LOSSES & 255 > 0 or self.successors.may_vanish(state, packet):
                     self._add(p, LOSE | packet, position)
                 if up and budget >> DUPLICATES & 255 > 0:
                     self._add(p, REPEAT | packet, position)
             previous = key
             position += 1
-
-    def may_vanish(self, state: State, packet: i64) -> bool:
-        """Can the sender have crashed before the message had left?"""
-        world = self.world
-        return world.rules.vanishing and world.ups[state[HEADER + world.sources[packet]]] == 0
 
     def _list_faults(self, state: State, p: i64, budget: i64) -> None:
         world = self.world

@@ -20,6 +20,7 @@ class Rules:
     losses: int = 0
     duplicates: int = 0
     suspicions: int = 0  # false ones; crashes are always suspected in the end
+    lasting: bool = False  # a false suspicion may outlast timers, and so may messages that it keeps away: a cut
     patient: bool = False  # timers run out only when nothing else can happen, except a recovery
     quiet: bool = False  # timers run out only when no message is under way; processes may be inside
     recovery: bool = True  # a crashed process recovers in the end, or never

@@ -92,6 +92,7 @@ class Stepper:
         self.fifo = fifo
         self.processes: list[Process] = [Process(node, system.problem) for node in system.nodes()]
         self.judge = Judge(system.problem, n, system.spec.fences)
+        self.believes = system.algorithm.belief is not Node.belief
         self.packets: list[Packet] = []  # under way, in the order of sending
         self.events: list[Event] = []
         self.sent_count: i64 = 0
@@ -194,6 +195,18 @@ class Stepper:
             self.judge.issue(action.node)
         for effect in effects:
             self._carry_out(action.node, effect)
+        if self.believes:
+            self._compare(action.node)
+
+    def _compare(self, process: int) -> None:
+        """What a process believes must not contradict what others believe."""
+        node = self.processes[process].node
+        belief = node.belief()
+        for other in self.processes:
+            if other.up and other.node is not node:
+                wrong = node.contradiction(belief, other.node.belief())
+                if wrong:
+                    raise SafetyViolation(f"processes {process} and {other.node.me}: {wrong}")
 
     def _carry_out(self, process: int, effect: Effect) -> None:
         if isinstance(effect, Send):

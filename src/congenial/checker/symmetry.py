@@ -10,9 +10,11 @@ from __future__ import annotations
 from itertools import permutations
 from typing import Any, final
 
+from librt.vecs import vec
 from mypy_extensions import i64
 
 from congenial.checker.events import ARGUMENT, ASK, EVENT_BITS, HEADER, SUSPECT, TRUST
+from congenial.checker.frontier import State
 from congenial.checker.process_state import ProcessState, Step
 from congenial.checker.world import World
 from congenial.kernel.errors import ConfigError
@@ -43,14 +45,15 @@ class Symmetry:
         self._locals: list[dict[int, int]] = [{} for _ in self.renamings]
         self._packets: list[dict[int, int]] = [{} for _ in self.renamings]
 
-    def canonical(self, state: tuple[int, ...]) -> tuple[int, ...]:
+    def canonical(self, state: State) -> State:
         """The least of all renamed versions of a state."""
-        best = state
+        words: list[int] = [int(word) for word in state]
+        best = words
         for number in range(1, len(self.renamings)):
-            renamed = self._state(number, state)
+            renamed = self._state(number, words)
             if renamed < best:
                 best = renamed
-        return best
+        return state if best is words else vec[i64]([i64(word) for word in best])
 
     def failure(self) -> str:
         """Where the algorithm is not symmetric, if it is not."""
@@ -83,7 +86,7 @@ class Symmetry:
 
     # -- renaming --------------------------------------------------------------------------------------
 
-    def _state(self, number: int, state: tuple[int, ...]) -> tuple[int, ...]:
+    def _state(self, number: int, state: list[int]) -> list[int]:
         names = self.renamings[number]
         n = len(names)
         renamed = list(state)
@@ -92,7 +95,7 @@ class Symmetry:
         packets = [self._packet(number, packet) for packet in state[HEADER + n :]]
         packets.sort(key=self._order)  # stable: the order within a channel stays
         renamed[HEADER + n :] = packets
-        return tuple(renamed)
+        return renamed
 
     def _event(self, number: int, event: i64) -> i64:
         kind = event & ~ARGUMENT

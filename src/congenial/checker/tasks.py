@@ -1,4 +1,4 @@
-"""A check on several cores, divided into tasks.
+"""A check on several cores or machines, divided into tasks.
 
 What processes ask for does not depend on anything, so it may as well be settled in advance: every run belongs to the
 task in which its requests, one by one, are those it makes. A run with one fault belongs to the task in which that
@@ -8,15 +8,20 @@ whole exploration and the reduced one race each other, and the first to finish d
 
 from __future__ import annotations
 
+from collections.abc import Generator, Mapping
+from concurrent.futures import Executor
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from time import time
+from typing import Any
 
 from congenial.checker.check_run import CheckRun, Progress
 from congenial.checker.result import CheckResult
 from congenial.checker.rules import Rules
-from congenial.checker.workers import results, stop_if_told
+from congenial.checker.workers import results, results_from, stop_if_told
+from congenial.kernel.node import Node
+from congenial.systems.catalogue import find_algorithm
 from congenial.systems.system import System
 
 MOST_TASKS = 4096
@@ -41,6 +46,51 @@ class Task:
         return self.run(_stop_if_told).without_events()
 
 
+@dataclass(frozen=True)
+class RemoteTask:
+    """A task as it is sent to another machine, where the algorithm is found by its name, as it was here. The rules are
+    sent as a dict: compiled dataclasses that are frozen cannot be unpickled."""
+
+    algorithm: str | type[Node]
+    options: Mapping[str, str] | None
+    nodes: int
+    rules: dict[str, Any]
+    reduce: bool | None
+    symmetry: bool
+    limit: int
+    with_side_cases: bool
+
+    def run(self) -> CheckResult:
+        system = System(find_algorithm(self.algorithm), self.nodes, self.options)
+        task = Task(system, Rules(**self.rules), self.reduce, self.symmetry, self.limit, self.with_side_cases)
+        return task.run(None).without_events()
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """Where tasks run that do not run on this machine: an executor, and the algorithm as it is known there."""
+
+    executor: Executor
+    algorithm: str | type[Node]
+    options: Mapping[str, str] | None
+
+    def results(self, tasks: list[Task], in_order: bool) -> Generator[tuple[int, CheckResult]]:
+        sent = [
+            RemoteTask(
+                self.algorithm,
+                self.options,
+                task.system.n,
+                asdict(task.rules),
+                task.reduce,
+                task.symmetry,
+                task.limit,
+                task.with_side_cases,
+            )
+            for task in tasks
+        ]
+        return results_from(self.executor, sent, RemoteTask.run, in_order)
+
+
 def check_tasks(
     system: System,
     rules: Rules,
@@ -49,8 +99,9 @@ def check_tasks(
     limit: int,
     jobs: int,
     progress: Progress | None,
+    elsewhere: Elsewhere | None = None,
 ) -> CheckResult:
-    """What `check` finds, with the tasks dealt out to `jobs` processes."""
+    """What `check` finds, with the tasks dealt out to `jobs` processes, or elsewhere."""
     start = time()
     whole = Task(system, rules, reduce, symmetry, limit)
     tasks = [
@@ -60,7 +111,11 @@ def check_tasks(
     if race:
         tasks = [replace(whole, reduce=False), replace(whole, reduce=True)]
     found: list[CheckResult] = []
-    with closing(results(tasks, Task.run_in_worker, jobs, in_order=not race)) as finished:
+    if elsewhere is not None:
+        dealt = elsewhere.results(tasks, in_order=not race)
+    else:
+        dealt = results(tasks, Task.run_in_worker, jobs, in_order=not race)
+    with closing(dealt) as finished:
         for number, result in finished:
             if not result.ok:  # once more, here: a counterexample with its events is not sent between processes
                 return replace(tasks[number], with_side_cases=True).run(progress)

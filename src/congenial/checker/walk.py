@@ -187,7 +187,7 @@ class Walk:
         process = processes[number]
         if not process.up:
             if self.rules.recovery:
-                actions.append(Action(RECOVER, number))
+                actions.append(Action(RECOVER, number, choices=self._choices()))
             return
         if process.phase == INSIDE:
             if not process.pending and not self.finale:
@@ -211,11 +211,19 @@ class Walk:
     def _time_passes(self, possible: list[Action]) -> bool:
         """May timers run out although something else can happen? As in the explorer."""
         for action in possible:
+            if self.rules.lasting and self._outlasts_timers(action):
+                continue
             if action.event == DELIVER or action.event == DROP:
                 return False
             if self.rules.patient and action.event != RECOVER:
                 return False
         return True
+
+    def _outlasts_timers(self, action: Action) -> bool:
+        """Does a step wait for the end of a cut, or end one?"""
+        if action.event == DELIVER:
+            return action.peer in self.stepper.processes[action.node].suspects
+        return action.event == TRUST
 
     def _timer(self) -> Action | None:
         set_timers: list[Action] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from multiprocessing.synchronize import Event
 from typing import Any, TypeVar
@@ -36,6 +36,21 @@ def results(tasks: list[T], work: Callable[[T], R], jobs: int, in_order: bool = 
         finally:
             stop.set()
             pool.shutdown(cancel_futures=True)
+
+
+def results_from(
+    executor: Executor, tasks: list[T], work: Callable[[T], R], in_order: bool = True
+) -> Generator[tuple[int, R]]:
+    """The number and the result of each task, worked on by an executor, such as that of a Dask cluster. Tasks and
+    results must be picklable. When the iterator is closed, tasks that have not begun are left out."""
+    futures = [executor.submit(work, task) for task in tasks]
+    numbers = {future: number for number, future in enumerate(futures)}
+    try:
+        for future in futures if in_order else as_completed(futures):
+            yield numbers[future], future.result()
+    finally:
+        for future in futures:
+            future.cancel()
 
 
 def stop_if_told() -> None:

@@ -1,4 +1,4 @@
-"""The world as the explorer sees it: a state is a short tuple of integers.
+"""The world as the explorer sees it: a state is a short row of integers.
 
 Everything that belongs to one process (its node's frozen state, what its application may still ask for, its timers,
 what it has saved) is interned: equal ones are one number. So is a message together with its sender and receiver, as a
@@ -6,8 +6,9 @@ packet. A step of a process depends on its own state and the event alone. So it 
 class in its shell (`congenial.kernel.shell`), and looked up from then on. Exploring is then a matter of integers,
 however large the node's state.
 
-A state: (budgets, last fence, its group, ledger, process 0, ..., process n-1, packet, packet, ...), the packets sorted,
-or in FIFO order channel by channel. The ledger (of operations, under weak exclusion) is interned, too.
+A state: header, process 0, ..., process n-1, packet, packet, ...; the packets sorted, or in FIFO order channel by
+channel. The header is what belongs to no process, interned: the faults that may still happen, the last entry's fence
+and group, and the ledger of operations (under weak exclusion).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from congenial.checker.events import (
     EVENT_BITS,
     ISSUE,
     LEAVE,
+    LOSE,
     LOSSES,
     MOST_FAULTS,
     RECOVER,
@@ -35,8 +37,11 @@ from congenial.checker.events import (
     TIMER,
     TRUST,
 )
+from congenial.checker.fingerprints import HEADERS, MASK, PACKETS, STATES, mark
+from congenial.checker.frontier import State
 from congenial.checker.process_state import ProcessState, Step
 from congenial.checker.rules import Rules
+from congenial.checker.step_table import COUNT_BITS, MOST_CHOICES, StepTable
 from congenial.kernel.effects import EVERYONE, Answer, Effect, Eject, Enter, Execute, Restore, Send
 from congenial.kernel.errors import ConfigError, ContractError, IllegalStep, SafetyViolation
 from congenial.kernel.judge import Ledger, fence_fault, request_fault
@@ -80,6 +85,7 @@ class World:
         self.menus = rules.menus_for(n)
         self.fenced = system.spec.fences
         self.detects = system.algorithm.on_suspect is not Node.on_suspect
+        self.believes = system.algorithm.belief is not Node.belief
         # processes' states
         self.states: list[ProcessState] = []
         self.owners = vec[i64]()
@@ -88,20 +94,34 @@ class World:
         self.eras = vec[i64]()
         self.ups = vec[i64]()
         self.pendings = vec[i64]()
-        self.own_events: list[list[i64]] = []
+        self.state_marks = vec[i64]()
+        self.beliefs = vec[i64]()  # their numbers
+        self.own_firsts = vec[i64]([i64(0)])  # where a state's own events begin among `own`; one more than states
+        self.own = vec[i64]()
         self._state_ids: dict[object, int] = {}
+        self._belief_ids: dict[object, int] = {None: 0}
+        self._beliefs: list[object] = [None]
+        self._contradictions: dict[int, str] = {}
         # packets
         self.messages: list[Message] = []
         self.sources = vec[i64]()
         self.destinations = vec[i64]()
         self.order_keys = vec[i64]()  # packets under way are kept sorted by it
         self.hops = vec[i64]()
+        self.packet_marks = vec[i64]()
         self._packet_ids: dict[object, int] = {}
-        # ledgers
+        # headers, and the ledgers in them
+        self.budgets = vec[i64]()
+        self.fences: list[int] = []
+        self.fence_groups: list[int] = []
+        self.ledger_numbers = vec[i64]()
+        self.header_marks = vec[i64]()
+        self._header_ids: dict[object, int] = {}
         self.ledgers: list[Ledger] = []
         self._ledger_ids: dict[object, int] = {}
+        self._booked: dict[int, tuple[int, str]] = {}
         # steps
-        self._steps: dict[int, list[Step]] = {}
+        self.table = StepTable()
         self.budget: i64 = (
             rules.crashes << CRASHES
             | rules.losses << LOSSES
@@ -109,17 +129,29 @@ class World:
             | rules.suspicions << SUSPICIONS
         )
 
-    def initial(self) -> tuple[int, ...]:
-        processes: list[int] = []
+    def initial(self) -> State:
+        words: list[i64] = [self.intern_header(self.budget, 0, 0, self.intern_ledger(Ledger(int(self.n))))]
         for process in range(self.n):
             node = self.system.node(process)
             state = ProcessState(state_of(node), durable_state(node))
             if self.rules.askers is None or process in self.rules.askers:
                 state.left = self.rules.requests
-            processes.append(self.intern_state(process, state))
-        return (self.budget, 0, 0, self.intern_ledger(Ledger(self.n)), *processes)
+            words.append(self.intern_state(process, state))
+        return vec[i64](words)
 
     # -- interning -------------------------------------------------------------------------------------
+
+    def intern_header(self, budget: i64, fence: int, group: int, ledger: i64) -> i64:
+        key = (budget, fence, group, ledger)
+        known = self._header_ids.get(key)
+        if known is None:
+            known = self._header_ids[key] = len(self.fences)
+            self.budgets = append(self.budgets, budget)
+            self.fences.append(fence)
+            self.fence_groups.append(group)
+            self.ledger_numbers = append(self.ledger_numbers, ledger)
+            self.header_marks = append(self.header_marks, mark(HEADERS, known))
+        return known
 
     def intern_ledger(self, ledger: Ledger) -> int:
         key = ledger.key()
@@ -145,8 +177,38 @@ class World:
         self.eras = append(self.eras, i64(state.era))
         self.ups = append(self.ups, i64(0 if state.node is None else 1))
         self.pendings = append(self.pendings, i64(1 if state.pending else 0))
-        self.own_events.append(self._events_of(owner, state))
+        self.state_marks = append(self.state_marks, mark(STATES, int(number)))
+        self.beliefs = append(self.beliefs, i64(self._belief_of(state)))
+        for event in self._events_of(owner, state):
+            self.own = append(self.own, event)
+        self.own_firsts = append(self.own_firsts, i64(len(self.own)))
         return number
+
+    def _belief_of(self, state: ProcessState) -> int:
+        if not self.believes or state.node is None:
+            return 0
+        belief = node_from(state.node).belief()
+        known = self._belief_ids.get(belief)
+        if known is None:
+            known = self._belief_ids[belief] = len(self._beliefs)
+            self._beliefs.append(belief)
+        return known
+
+    def contradiction(self, one: i64, other: i64) -> str:
+        """What is wrong if processes are in these two states, by what they believe."""
+        first, second = self.beliefs[one], self.beliefs[other]
+        key: int = first << 32 | second
+        known = self._contradictions.get(key)
+        if known is None:
+            known = ""
+            if first and second:
+                known = self.system.node(0).contradiction(self._beliefs[first], self._beliefs[second])
+            self._contradictions[key] = known
+        return known
+
+    def own_events(self, local: i64) -> list[i64]:
+        """What a process in a state can do by itself."""
+        return [self.own[position] for position in range(self.own_firsts[local], self.own_firsts[local + 1])]
 
     def _events_of(self, owner: int, state: ProcessState) -> list[i64]:
         """What a process can do by itself. Messages, crashes and false suspicions come from outside."""
@@ -181,6 +243,7 @@ class World:
         self.sources = append(self.sources, src)
         self.destinations = append(self.destinations, dst)
         self.hops = append(self.hops, i64(hops))
+        self.packet_marks = append(self.packet_marks, mark(PACKETS, int(number)))
         self.order_keys = append(self.order_keys, src * self.n + dst if self.fifo else number)
         return number
 
@@ -188,11 +251,19 @@ class World:
 
     def steps(self, before: i64, event: i64) -> list[Step]:
         """What a process in a state can do on an event: one step, or one for each way to choose in it."""
-        key: int = before << EVENT_BITS | event
-        known = self._steps.get(key)
-        if known is not None:
-            return known
-        found: list[Step] = []
+        found = self.numbers(before, event)
+        first = found >> COUNT_BITS
+        return self.table.steps[first : first + (found & MOST_CHOICES)]
+
+    def numbers(self, before: i64, event: i64) -> i64:
+        """The number of the first of these steps << COUNT_BITS | how many there are."""
+        known = self.table.find(before, event)
+        return self._try_all(before, event) if known < 0 else known
+
+    def _try_all(self, before: i64, event: i64) -> i64:
+        """Compute the steps for all ways to choose."""
+        first: i64 = len(self.table.steps)
+        count: i64 = 0
         untried: list[tuple[int, ...]] = [()]
         while untried:
             choices = untried.pop()
@@ -200,16 +271,27 @@ class World:
             step = self._compute(before, event, out)
             zeros = [0] * (len(out.asked) - len(choices))  # answers to the choices that we had not made
             step.choices = (*choices, *zeros)
-            found.append(step)
+            self.table.add(step, self._change(before, step))
+            count += 1
             for turn in range(len(choices), len(out.asked)):
                 for option in range(1, out.asked[turn]):
                     untried.append((*step.choices[:turn], option))
-        self._steps[key] = found
-        return found
+        if count > MOST_CHOICES:
+            raise ConfigError(f"a process has {count} ways to choose in one step; at most {MOST_CHOICES} can be tried")
+        return self.table.put(before, event, first, count)
+
+    def _change(self, before: i64, step: Step) -> i64:
+        """How a step changes fingerprints. What it does to FIFO channels depends on what is in them."""
+        change = self.state_marks[step.after] - self.state_marks[before]
+        if not self.fifo:
+            for packet in step.packets:
+                change += self.packet_marks[packet]
+        return change & MASK
 
     def known_steps(self) -> list[tuple[int, list[Step]]]:
         """All steps computed so far, by state << EVENT_BITS | event."""
-        return list(self._steps.items())
+        bits: i64 = (1 << EVENT_BITS) - 1
+        return [(int(key), self.steps(key >> EVENT_BITS, key & bits)) for key in self.table.known]
 
     def _compute(self, before: i64, event: i64, out: Outbox) -> Step:
         """Take the step with a real node, and note what it did."""
@@ -219,6 +301,8 @@ class World:
         argument = event & ARGUMENT
         step = Step(before)
         step.hops = max(state.hops, self.hops[argument]) if kind == DELIVER else state.hops
+        if kind == LOSE:
+            return step
         if kind == CRASH:
             down = ProcessState(None, state.saved)
             down.left = state.left
@@ -335,10 +419,18 @@ class World:
 
     # -- operations ------------------------------------------------------------------------------------
 
-    def book(self, number: i64, process: i64, step: Step) -> tuple[int, str]:
-        """The ledger after a step, and what is wrong with the step by it, if anything."""
+    def book(self, number: i64, step: i64) -> tuple[int, str]:
+        """The ledger after the step with a number, and what is wrong with the step by it, if anything."""
+        key: int = number << 32 | step
+        known = self._booked.get(key)
+        if known is None:
+            known = self._booked[key] = self._book(number, self.table.steps[step])
+        return known
+
+    def _book(self, number: i64, step: Step) -> tuple[int, str]:
         if not step.issued and not step.booked:
             return number, ""
+        process: int = self.owners[step.after]
         ledger = self.ledgers[number].copy()
         try:
             if step.issued:

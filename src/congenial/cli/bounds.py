@@ -41,6 +41,12 @@ def bounds(
     suspicions: Annotated[
         int, typer.Option(help="False suspicions that the failure detector may have.", rich_help_panel=BOUNDS)
     ] = 0,
+    lasting: Annotated[
+        bool,
+        typer.Option(
+            "--lasting", help="A suspicion may last longer than timers run, as in a cut.", rich_help_panel=BOUNDS
+        ),
+    ] = False,
     timers: Annotated[
         str,
         typer.Option(
@@ -67,7 +73,7 @@ def bounds(
     """The fields of `Bounds`."""
     return {
         "requests": requests, "groups": groups, "wants": wants, "order": order, "crashes": crashes, "losses": losses,
-        "duplicates": duplicates, "suspicions": suspicions, "timers": timers, "recovery": recovery,
+        "duplicates": duplicates, "suspicions": suspicions, "lasting": lasting, "timers": timers, "recovery": recovery,
         "operations": operations,
     }  # fmt: skip
 
@@ -76,6 +82,8 @@ def check_effects(given: dict[str, Any]) -> None:
     """Refuse options that would change nothing."""
     if not given["recovery"] and not given["crashes"]:
         raise ConfigError("--no-recovery has no effect without --crashes")
+    if given["lasting"] and not given["suspicions"]:
+        raise ConfigError("--lasting has no effect without --suspicions")
 
 
 def with_bounds(requests: int) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -9,6 +12,7 @@ import typer
 from congenial.cli.bounds import check_effects, with_bounds
 from congenial.cli.options import Algorithm, Json, algorithm_options
 from congenial.cli.runs import HtmlTo, Nodes, Set, SvgTo, TraceTo, check_outputs, show_counterexample
+from congenial.cli.sweep import Cluster
 
 EXAMPLES = """
 congenial check ricart-agrawala --nodes 3 --requests 2
@@ -17,6 +21,7 @@ congenial check maekawa --order any --trace broken.ndjson --svg broken.svg
 congenial check maekawa --order any --html broken.html
 congenial check suzuki-kasami --losses 1
 congenial check my_algorithm.py:MyNode --limit 1000000 --json
+congenial check ra1 --groups 2 --cluster tcp://scheduler:8786
 """
 
 
@@ -38,6 +43,7 @@ def command(
     jobs: Annotated[
         int, typer.Option(help="Processes to divide the work among (by what is asked for, and where a fault strikes).")
     ] = 1,
+    cluster: Cluster = "",
     options: Set = None,
     trace: TraceTo = "",
     svg: SvgTo = "",
@@ -55,7 +61,7 @@ def command(
     settings = algorithm_options(options)
     check_effects(given)
     check_outputs(trace, svg, html)
-    with progress_bar(f"{algorithm}: states", None) as progress:
+    with progress_bar(f"{algorithm}: states", None) as progress, _executor(cluster) as executor:
         result = check(
             algorithm,
             nodes=nodes,
@@ -64,6 +70,7 @@ def command(
             symmetry=symmetry,
             limit=limit,
             jobs=jobs,
+            executor=executor,
             progress=lambda seen, pending: progress(seen),
             **given,
         )
@@ -87,3 +94,15 @@ def command(
         notice_if_interpreted()
     if not result.ok:
         raise typer.Exit(1)
+
+
+@contextmanager
+def _executor(cluster: str) -> Iterator[Executor | None]:
+    """The workers of a Dask cluster, if there is one."""
+    if not cluster:
+        yield None
+        return
+    from congenial.lab.workers import workers
+
+    with workers(cluster=cluster) as found:
+        yield found.executor
