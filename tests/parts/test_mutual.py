@@ -30,6 +30,12 @@ def test_cuts_to_others_tell_which_end_hears_nobody() -> None:
     assert without_cuts([0, 1], {(0, 1), (0, 7)}, ()) == [1]
 
 
+def test_cuts_to_processes_that_have_gone_count_no_more() -> None:
+    """5 and 6 go first. Then 1 has more cuts than 0, which had as many as any but for those two."""
+    gone = {(other, hub) for hub in (5, 6) for other in (0, 2, 3, 4)}
+    assert without_cuts(list(range(7)), {*gone, (0, 1), (1, 8)}, ()) == [0, 2, 3, 4]
+
+
 @given(pairs)
 def test_no_cut_is_left(cuts: set[tuple[int, int]]) -> None:
     kept = without_cuts(ALL, cuts, ())

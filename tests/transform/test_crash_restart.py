@@ -21,7 +21,8 @@ from congenial.kernel.out import Out, Outbox
 from congenial.kernel.state import state_of
 from congenial.kernel.trace import Trace
 from congenial.net.codec import Vocabulary
-from congenial.net.wire import Data, FrameReader, encode_frame
+from congenial.net.frames import FrameReader, encode_frame
+from congenial.net.wire import Data
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
 from congenial.systems.catalogue import ALGORITHMS, SOUND, find_algorithm

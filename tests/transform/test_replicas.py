@@ -61,11 +61,11 @@ Forgetful = made_with(ShortObject, durable=(), on_recover=forget_all)
 @pytest.mark.parametrize(
     ("nodes", "faults", "states"),
     [
-        (2, {"suspicions": 1}, 7020),
-        (2, {"crashes": 1, "victim": 1}, 12742),
+        (2, {"suspicions": 1}, 6122),
+        (2, {"crashes": 1, "victim": 1}, 9360),
         (2, {"crashes": 1, "victim": 1, "recovery": False}, 970),
-        (3, {"crashes": 1, "victim": 0, "askers": [0], "recovery": False}, 16870),
-        (3, {"crashes": 1, "victim": 1, "askers": [0], "recovery": False}, 12316),
+        (3, {"crashes": 1, "victim": 0, "askers": [0], "recovery": False}, 18366),
+        (3, {"crashes": 1, "victim": 1, "askers": [0], "recovery": False}, 9777),
     ],
 )
 def test_small_systems_are_exhausted(nodes: int, faults: dict[str, Any], states: int) -> None:

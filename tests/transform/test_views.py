@@ -161,6 +161,101 @@ def test_a_join_does_not_disturb_a_holder() -> None:
     assert cluster.fences == {1: 1, 3: 1}
 
 
+def leave(cluster: Cluster, process: int, keeps_vote: bool) -> None:
+    views = cluster.nodes[process].views
+    cluster.do(process, lambda out: views.leave(out, keeps_vote))
+    cluster.settle()
+
+
+@pytest.mark.parametrize("process", [0, 2])
+def test_the_view_says_who_has_left_and_holds_nothing(process: int) -> None:
+    """0 is the leader."""
+    cluster = Cluster(IN_VIEWS, 3)
+    leave(cluster, process, True)
+    view = cluster.nodes[1].views.view
+    assert (view.number, view.left, process in view.processes) == (1, (process,), False)
+    assert (process, 0) in view.voters
+
+
+def test_a_voter_that_cannot_be_let_go_keeps_nobody_from_joining_and_leaving() -> None:
+    """It wants to keep its vote, but too few voters would be members without it. Once there was no new view at all."""
+    cluster = visitors(3, 2)
+    leave(cluster, 0, True)
+    cluster.do(1, "request", (0,))
+    cluster.settle()
+    assert views_of(cluster)[1] == (1, (0, 1))
+    assert cluster.nodes[1].phase == INSIDE
+    cluster.do(1, "release")
+    cluster.settle()
+    assert views_of(cluster)[0] == (2, (0,))
+
+
+def test_a_voter_that_leaves_for_good_loses_its_vote_first() -> None:
+    cluster = Cluster(IN_VIEWS, 4)
+    leave(cluster, 2, False)
+    view = cluster.nodes[1].views.view
+    assert (view.number, view.left, view.processes) == (2, (2,), (0, 1, 3))
+    assert (2, 0) not in view.voters
+
+
+def test_a_process_that_hears_of_the_view_while_it_tries_to_have_one_tells_all() -> None:
+    """Others have promised to wait for it. Once it forgot its ballot, and one of them waited for ever."""
+    cluster = Cluster(IN_VIEWS, 3)
+    view = cluster.nodes[1].views.view
+    cluster.do(1, "on_suspect", 0)
+    assert "Prepare" in cluster.told
+    cluster.do(1, "on_trust", 0)
+    out = cluster.do(1, "receive", 2, View(1, view.members, view.voters))
+    assert [dst for dst, message in out.sent if isinstance(message, View)] == [0, 2]
+
+
+def test_two_that_both_want_to_leave_do_not_pass_on_the_vote_for_ever() -> None:
+    """Each heard too late that the other one wanted to leave as well: there was one view after the other."""
+    cluster = visitors(3, 1)
+    for process in (0, 1):
+        views = cluster.nodes[process].views
+        cluster.do(process, lambda out, views=views: views.leave(out))
+    for _ in range(100):
+        if cluster.under_way:
+            src, dst, message = cluster.under_way.pop(0)
+            cluster.do(dst, "receive", src, message)
+    assert cluster.under_way == []
+    cluster.do(2, "request", (0,))
+    cluster.settle()
+    assert set(cluster.fences) == {2}
+    assert views_of(cluster)[2][1] == (2,), "now they can"
+
+
+def test_a_member_that_is_given_up_has_not_left_by_itself() -> None:
+    cluster = Cluster(IN_VIEWS, 4)
+    assign(cluster, 1, 3, GONE)
+    view = cluster.nodes[1].views.view
+    assert (view.number, view.left, view.processes) == (1, (), (0, 1, 2))
+
+
+def test_what_a_process_says_does_not_go_for_an_earlier_life_of_it() -> None:
+    """The earlier one may have been another process, which has lost its memory since, and may still hold something."""
+    cluster = visitors(4, 1)
+    cluster.do(3, "request", (0,))
+    cluster.settle()
+    cluster.nodes[3] = cluster.system.node(3)
+    cluster.do(3, "on_amnesia")
+    cluster.settle()
+    view = cluster.nodes[0].views.view
+    assert (view.number, view.left, view.processes) == (2, (), (0, 1, 2))
+
+
+def test_a_process_that_was_to_leave_and_was_restarted_stays() -> None:
+    """Voters that have heard that it leaves hear too late that it is back."""
+    cluster = Cluster(IN_VIEWS, 4)
+    leavers = cluster.nodes[1].views.leavers
+    leavers[3] = True
+    cluster.do(3, "on_recover")
+    cluster.settle()
+    assert views_of(cluster) == [(1, (0, 1, 2, 3))] * 4
+    assert cluster.nodes[1].views.leavers == {}
+
+
 def test_a_cluster_of_one_grows_and_its_voters_with_it() -> None:
     cluster = visitors(5, 4)
     voters = [len(cluster.nodes[0].views.view.voters)]
@@ -212,6 +307,18 @@ def test_votes_of_others_end_when_they_crash_where_there_are_three_founders() ->
     cluster.lose(2)
     assert [process for process, _ in cluster.nodes[0].views.view.voters] == [0, 1, 2]
     assert views_of(cluster)[0] == (5, (0, 1)), "two of the three are enough"
+
+
+def test_where_two_have_founded_the_cluster_others_are_not_the_majority() -> None:
+    """Once three others were voters beside the two founders, and when they were gone for good, nobody was served."""
+    cluster = visitors(7, 5)
+    for process in (2, 3, 4, 5, 6):
+        cluster.do(process, "request", (0,))
+        cluster.settle()
+    assert voters_of(cluster) == [0, 1, 2]
+    for process in (2, 3, 4, 5, 6):
+        cluster.lose(process)
+    assert views_of(cluster)[0][1] == (0, 1)
 
 
 def test_a_process_that_has_lost_its_memory_is_another_voter() -> None:
@@ -345,6 +452,84 @@ def test_a_process_that_hears_nobody_goes_alone() -> None:
     cluster = Cluster(IN_VIEWS, 5)
     cluster.lose(2)
     assert views_of(cluster)[0] == (1, (0, 1, 3, 4))
+
+
+def test_the_first_to_notice_a_crash_does_not_go_in_its_place() -> None:
+    """The leader, 0, still believes that 1 is alive when 2 suspects it. Once it excluded 2, which was well."""
+    cluster = Cluster(IN_VIEWS, 3)
+    cluster.away.add(1)
+    cut(cluster, (2, 1))
+    assert views_of(cluster)[0][0] == 0, "1 has not answered"
+    cut(cluster, (0, 1))
+    assert views_of(cluster)[0] == views_of(cluster)[2] == (1, (0, 2))
+
+
+def test_a_process_that_hears_nobody_any_more_goes_whomever_it_suspects_first() -> None:
+    cluster = Cluster(IN_VIEWS, 3)
+    hears = cluster.nodes[2].receive
+    cluster.nodes[2].receive = lambda src, msg, out: None
+    cut(cluster, (2, 1))
+    assert views_of(cluster)[0][0] == 0, "2 has not answered"
+    cut(cluster, (2, 0))
+    cluster.nodes[2].receive = hears
+    assert views_of(cluster)[:2] == [(1, (0, 1))] * 2
+
+
+def test_what_a_process_says_it_hears_counts_although_it_does_not_know_the_view_yet() -> None:
+    """Once a report from an earlier view was ignored. The leader believed for ever that nobody heard it, and let nobody
+    join."""
+    cluster = visitors(4, 1)
+    voters, members = cluster.nodes[0].views.view.voters, cluster.nodes[0].views.view.members
+    for process in (1, 2):
+        cluster.nodes[process].views.suspects.add(0)
+        cluster.nodes[0].views.reports[process] = (0,)
+    cluster.do(0, "receive", 2, View(1, members, voters))
+    for process in (1, 2):
+        cluster.do(process, "on_trust", 0)
+    cluster.settle()
+    assert not any(cluster.nodes[0].views.reports.values())
+    cluster.do(3, "request", (0,))
+    cluster.settle()
+    assert cluster.nodes[3].phase == INSIDE
+
+
+def test_a_suspicion_that_is_taken_back_changes_nothing() -> None:
+    cluster = Cluster(IN_VIEWS, 3)
+    cluster.away.add(1)
+    cut(cluster, (2, 1))
+    cluster.do(2, "on_trust", 1)
+    cluster.away.discard(1)
+    cluster.settle()
+    assert cluster.nodes[0].views.asked == {}
+    assert views_of(cluster) == [(0, (0, 1, 2))] * 3
+
+
+def test_a_restarted_process_need_not_answer_what_its_earlier_life_was_asked() -> None:
+    cluster = Cluster(IN_VIEWS, 4)
+    cluster.away.add(1)
+    cut(cluster, (2, 1))
+    cluster.under_way = [packet for packet in cluster.under_way if packet[1] != 1]
+    cluster.away.discard(1)
+    cluster.do(1, "on_recover")
+    cluster.settle()
+    assert views_of(cluster)[0] == (1, (0, 2, 3)), "and it stays out as long as 2 does not hear it"
+    cluster.do(2, "on_trust", 1)
+    cluster.settle()
+    assert views_of(cluster) == [(2, (0, 1, 2, 3))] * 4
+
+
+def test_a_restarted_process_that_leaves_need_not_answer_either() -> None:
+    """Once nothing changed any more: the leader waited for the answer of a life that was over."""
+    cluster = Cluster(IN_VIEWS, 4)
+    cluster.away.add(3)
+    cut(cluster, (2, 3))
+    cluster.under_way = [packet for packet in cluster.under_way if packet[1] != 3]
+    cluster.away.discard(3)
+    cluster.nodes[0].views.reports[3] = (1,)
+    cluster.nodes[3].views.takes_part = False
+    cluster.do(3, "on_recover")
+    cluster.settle()
+    assert views_of(cluster)[0] == (1, (0, 1, 2))
 
 
 def test_locks_are_served_while_a_cut_lasts() -> None:

@@ -7,10 +7,14 @@ process that has lost its memory is not the voter that it was. So nothing depend
 Every process reports to its leader, the first voter that it hears, which others it does not hear. The leader proposes
 the next view when there is a reason:
 - Two members do not hear each other. The new view has as many of the old members as possible, all of which hear each
-  other (`congenial.parts.mutual`). So a cut cable costs one change, and not one for each suspicion.
-- A process wants to join, and all members hear it. It asks again from time to time, less and less often.
-- A member leaves, or comes back after a crash. If a voter leaves, it loses its vote first, and leaves with the next
-  view. So a majority of the voters of each view are members of the next one.
+  other (`congenial.parts.mutual`). So a cut cable costs one change, and not one for each suspicion. If the leader hears
+  both, it asks them first, and waits until each has answered or is suspected by the leader itself. One of them may have
+  crashed, and the other one, which has noticed it first, must not go in its place.
+- A process wants to join, and all members hear it. It asks again from time to time, less and less often. One that was
+  excluded several times lately waits before it asks, longer and longer: a link that flaps causes few changes.
+- A member leaves, or comes back after a crash. If a voter leaves for good, it loses its vote first, and leaves with the
+  next view. So a majority of the voters of each view are members of the next one. A member that leaves holds nothing,
+  and the view says so (`View.left`): nobody need wait for what it may hold.
 - A member is to become a voter, or to be one no longer, or a process that has crashed is not expected back (`Assign`).
 
 Each member has a number that is drawn when its memory begins, its birth, and counts the times that it was restarted
@@ -43,6 +47,9 @@ CALM: Final = 1
 VIEW_TIMERS: Final = 2  # how many there are
 FIRST_PAUSE: Final = 1.0  # before a process asks to join again
 LONGEST_PAUSE: Final = 64.0
+EXILE: Final = 64.0  # before a process asks to join that was excluded for the second time; doubles with every time
+LONGEST_EXILE: Final = 16  # times that
+CALM_AFTER: Final = 20  # times that: a member that was not excluded for so long begins anew
 BIRTHS: Final = 1 << 48  # so many numbers to draw from
 NOBODY: Final = -1
 ENOUGH: Final = 3  # founders, who can do without the votes of others
@@ -51,7 +58,7 @@ Member = tuple[int, int, int, int, str]  # process, birth, life, first view with
 Voter = tuple[int, int]  # process, birth
 Members = tuple[Member, ...]
 Voters = tuple[Voter, ...]
-Value = tuple[Members, Voters]
+Value = tuple[Members, Voters, tuple[int, ...]]  # as in a view
 
 VOTER: Final = 2  # the roles that a process can be given
 MEMBER: Final = 1
@@ -65,6 +72,7 @@ class View(Message):
     number: int
     members: Members = field(metadata={"type": Members})  # sorted
     voters: Voters = field(metadata={"type": Voters})  # the first that is heard leads
+    left: tuple[int, ...] = ()  # members of the view before that have left by themselves, and hold nothing
 
     @property
     def processes(self) -> tuple[int, ...]:
@@ -91,10 +99,20 @@ class Join(Message):
 
 
 @dataclass(frozen=True)
-class Leave(Message):
-    """I want to be a member no longer."""
+class Question(Message):
+    """Another process says that you and another one do not hear each other: report."""
 
     view: int
+
+
+@dataclass(frozen=True)
+class Leave(Message):
+    """I hold nothing, and want to be a member no longer, nor a voter unless I keep my vote."""
+
+    view: int
+    birth: int
+    life: int
+    keeps_vote: bool
 
 
 @dataclass(frozen=True)
@@ -117,7 +135,7 @@ class Assign(Message):
 class Views(Part):
     """The node calls this part first with every event, and then looks whether `view` has changed."""
 
-    messages: ClassVar[Messages] = (View, Report, Join, Leave, Renew, Assign)
+    messages: ClassVar[Messages] = (View, Report, Question, Join, Leave, Renew, Assign)
     made_of: ClassVar[tuple[type, ...]] = (Consensus,)
     durable: ClassVar[tuple[str, ...]] = ("view", "birth", "life", "consensus")
 
@@ -138,9 +156,12 @@ class Views(Part):
         self.suspects: set[int] = set()
         self.reports: dict[int, tuple[int, ...]] = {}  # of others: which processes each does not hear
         self.applicants: dict[int, tuple[int, int, str]] = {}  # processes that want to join: birth, life, about
-        self.leavers: set[int] = set()
+        self.asked: dict[int, bool] = {}  # members that do not hear each other, and have they answered?
+        self.leavers: dict[int, bool] = {}  # members that leave, by themselves: does it keep its vote?
+        self.dismissed: set[int] = set()  # members that others want to leave
         self.assigned: dict[int, int] = {}  # the roles that processes are to have
         self.takes_part = me < founders  # does this process want to be a member?
+        self.keeps_vote = False  # and if not, does it want to be a voter?
         self.renewing = False  # is another view needed, whatever its members?
         self.later: list[tuple[int, Message]] = []  # what has come for later views: sender, message
         self.informed: set[int] = set()  # processes that I have sent the view
@@ -150,6 +171,10 @@ class Views(Part):
         self.has_spread = False  # has it told the view to all?
         self.asking = False  # is the timer REJOIN set?
         self.pause = FIRST_PAUSE
+        self.least_exile = EXILE
+        self.exile = 0.0  # how long this process will wait before it asks, the next time that it is excluded
+        self.exiled = False  # does it wait now?
+        self.calming = False  # is the timer CALM set?
 
     # -- what a process knows --------------------------------------------------------------------------
 
@@ -159,6 +184,10 @@ class Views(Part):
             if process == self.me:
                 return first if (birth, life) == (self.birth, self.life) else -1
         return -1
+
+    def _is_member(self, process: int, msg: Join | Leave) -> bool:
+        """Is a process a member in the life in which it sent this?"""
+        return (process, msg.birth, msg.life) in [member[:3] for member in self.view.members]
 
     def votes(self) -> bool:
         return (self.me, self.birth) in self.view.voters
@@ -179,6 +208,12 @@ class Views(Part):
         applicant = self.applicants.get(process)
         return process not in self.suspects and (applicant is None or applicant[0] == birth)
 
+    def forgetful(self) -> list[int]:
+        """The voters that are there, but have lost their memory, as far as this process knows."""
+        births = {process: applicant[0] for process, applicant in self.applicants.items()}
+        births[self.me] = self.birth
+        return [process for process, birth in self.view.voters if births.get(process, birth) != birth]
+
     def _leads(self) -> bool:
         """Is this process the first voter that it hears?"""
         for voter in self.view.voters:
@@ -191,15 +226,19 @@ class Views(Part):
     def join(self, out: Out) -> None:
         """Ask to become a member, now and then again until this process is one."""
         self.takes_part = True
-        self.leavers.discard(self.me)
-        self._ask(out)
+        self.leavers.pop(self.me, None)
+        if not self.exiled:
+            self._ask(out)
 
-    def leave(self, out: Out) -> None:
-        """Ask to be a member no longer."""
+    def leave(self, out: Out, keeps_vote: bool = False) -> None:
+        """Ask to be a member no longer. This process must hold nothing, and acquire nothing any more."""
         self.takes_part = False
-        self.applicants.pop(self.me, None)
-        self.leavers.add(self.me)
-        self._tell_leader(Leave(self.view.number), out)
+        self.keeps_vote = keeps_vote
+        leave = Leave(self.view.number, self.birth, self.life, keeps_vote)
+        self._on_leave(self.me, leave)
+        for process in self._voting():  # the leader may be this process
+            if process != self.me:
+                out.send(process, leave)
         self._review(out)
 
     def renew(self, out: Out) -> None:
@@ -216,7 +255,7 @@ class Views(Part):
 
     def _take_role(self, process: int, role: int) -> None:
         if role == GONE:
-            self.leavers.add(process)
+            self.dismissed.add(process)
             self.applicants.pop(process, None)
         else:
             self.assigned[process] = role
@@ -238,7 +277,7 @@ class Views(Part):
         if self.takes_part and self.since() < 0:
             self._ask(out)
         elif not self.takes_part and self.me in self.view.processes:
-            self.leave(out)
+            self.leave(out, self.keeps_vote)
 
     def _ask_later(self, out: Out) -> None:
         self.asking = True
@@ -247,9 +286,10 @@ class Views(Part):
 
     def on_timer(self, timer: int, out: Out) -> None:
         if timer == CALM:
-            self.pause = FIRST_PAUSE
+            self.calming = False
+            self.exile = 0.0
         else:
-            self.asking = False
+            self.asking = self.exiled = False
             self._insist(out)
 
     def on_recover(self, out: Out) -> None:
@@ -263,6 +303,7 @@ class Views(Part):
         self._resume(out)
 
     def _resume(self, out: Out) -> None:
+        self.exiled = False
         self._renew_consensus()
         out.save()
         if self.votes():
@@ -271,7 +312,7 @@ class Views(Part):
         if self.takes_part:
             self._ask(out)
         else:
-            self.leave(out)
+            self.leave(out, self.keeps_vote)
 
     # -- suspicion and trust ----------------------------------------------------------------------------
 
@@ -300,27 +341,51 @@ class Views(Part):
             self._look(out)
 
     def _report(self, out: Out) -> None:
-        self._tell_leader(Report(self.view.number, tuple(sorted(self.suspects))), out)
+        self._tell_leader(self._own_report(), out)
         self._review(out)
+
+    def _own_report(self) -> Report:
+        return Report(self.view.number, tuple(sorted(self.suspects)))
 
     # -- the next view ---------------------------------------------------------------------------------
 
     def _review(self, out: Out) -> None:
         """If this process leads, and there is a reason for another view, propose it."""
-        if self.votes() and self._leads() and self.has_majority():
+        if self.votes() and self._leads() and self.has_majority() and self._all_answer(out):
             wanted = self._wanted()
-            if wanted is not None and (self.renewing or wanted != (self.view.members, self.view.voters)):
+            if wanted is not None and (self.renewing or wanted[:2] != (self.view.members, self.view.voters)):
                 self.consensus.propose(self.view.number + 1, wanted, self._to_voters(out))
                 self._look(out)
 
+    def _all_answer(self, out: Out) -> bool:
+        """Some members do not hear another one, or a process that wants to join, though this process hears all of them.
+        Have these members answered in this view?"""
+        heard = set(self.view.processes) - self.suspects - {self.me}
+        heard -= {process for process in self.reports if self.me in self.reports[process]}
+        doubtful: set[int] = set()
+        for process in sorted(heard):
+            silent = {*heard, *self.applicants}.intersection(self.reports.get(process, ()))
+            if silent:
+                doubtful |= {process, *heard.intersection(silent)}
+        for process in sorted(doubtful - set(self.asked)):
+            out.send(process, Question(self.view.number))
+        self.asked = {process: self.asked.get(process, False) for process in sorted(doubtful)}
+        return all(self.asked.values())
+
     def _wanted(self) -> Value | None:
-        """What the next view should be, as far as this process knows; None if too few voters would be members."""
+        """What the next view should be, as far as this process knows; None if too few voters would be members. Voters
+        that want to leave stay if they are needed."""
+        wanted = self._wanted_without(self._leavers_now())
+        if wanted is None and self.leavers:
+            wanted = self._wanted_without(self._leavers_now() - set(self._voting()))
+        return wanted
+
+    def _wanted_without(self, leavers: set[int]) -> Value | None:
         number = self.view.number + 1
         cuts = self._cuts()
         present: dict[int, Member] = {}
         for member in self.view.members:
-            leaves = member[0] in self.leavers and member[:2] not in self.view.voters  # a voter loses its vote first
-            if not leaves and not self._is_outdated(member):
+            if member[0] not in leavers and not self._is_outdated(member):
                 present[member[0]] = member
         if self.me in present:  # it can only speak for those that it hears
             present = {process: present[process] for process in present if cut_between(self.me, process) not in cuts}
@@ -338,7 +403,20 @@ class Views(Part):
         staying = [voter for voter in self.view.voters if voter in there]
         if 2 * len(staying) <= len(self.view.voters):
             return None
-        return tuple(members), self._voters_for(members)
+        left = [process for process in sorted(self.leavers) if process not in kept]
+        return tuple(members), self._voters_for(members), tuple(left)
+
+    def _leavers_now(self) -> set[int]:
+        """The members that leave with the next view. A voter loses its vote first, unless it keeps it."""
+        found = {process for process in self.leavers if self.leavers[process]}
+        for member in self.view.members:
+            if self._is_leaver(member[0]) and member[:2] not in self.view.voters:
+                found.add(member[0])
+        return found
+
+    def _is_leaver(self, process: int) -> bool:
+        """Is this process to be a voter no more?"""
+        return process in self.dismissed or not self.leavers.get(process, True)
 
     def _is_lost(self, process: int, present: dict[int, Member]) -> bool:
         """Does nobody hear this member? This process is none, and others may hear a member that it does not hear."""
@@ -364,16 +442,19 @@ class Views(Part):
         order, unless they are to be voters no longer and others can take their places.
 
         A voter that is away may come back with its memory. A founder is expected back, and only another founder takes
-        its place. Others may be gone for good: where there are three founders, others that are away do not count."""
-        there = [member[:2] for member in members if member[0] not in self.leavers]
+        its place. Others may be gone for good: where there are three founders, others that are away do not count, and
+        where there are two, others are not the majority."""
+        there = [member[:2] for member in members if not self._is_leaver(member[0])]
         if not there:
             return self.view.voters
         processes = [process for process, _ in there]
-        away = [voter for voter in self.view.voters if voter[0] not in processes and voter[0] not in self.leavers]
+        away = [voter for voter in self.view.voters if voter[0] not in processes and not self._is_leaver(voter[0])]
         founders = [voter for voter in [*there, *away] if voter[0] < self.founders]  # those that are there first
         if len(founders) >= ENOUGH:
             away = [voter for voter in away if voter in founders]
         size = _odd(len(there) + len(away), self.most_voters)
+        if len(founders) > 1:
+            size = min(size, 2 * len(founders) - 1)
         promoted = [voter for voter in there if self.assigned.get(voter[0]) == VOTER]
         relieved = [voter for voter in there if self.assigned.get(voter[0]) == MEMBER]
         stay = [voter for voter in self.view.voters if voter in there and voter not in relieved]
@@ -389,28 +470,34 @@ class Views(Part):
         """Has the next view been decided on?"""
         number = self.view.number + 1
         if self.consensus.decided(number):
-            members, voters = cast(Value, self.consensus.decision(number))
+            members, voters, left = cast(Value, self.consensus.decision(number))
             source = self.view.voters[self.consensus.sources[number]][0]
-            self._install(View(number, members, voters), source, True, out)
+            self._install(View(number, members, voters, left), source, True, out)
 
     def _install(self, view: View, source: int, decided: bool, out: Out) -> None:
         self.before = self.view.processes
+        same = {member[0] for member in view.members if member in self.view.members}
+        was_member = self.since() >= 0
         self.view = view
         self.source = source
         self.decided = decided
         self.has_spread = False
         self.informed = set()
         self.renewing = False
-        self.leavers = {process for process in self.leavers if process in view.processes}
+        self.asked = {}
+        self.leavers = {process: self.leavers[process] for process in sorted(self.leavers) if process in same}
+        self.dismissed = self.dismissed & same
         self.assigned = {}
         for process, birth, life, _, _ in view.members:
             applicant = self.applicants.get(process)
             if applicant is not None and applicant[:2] == (birth, life):
                 del self.applicants[process]
-        self.reports = {process: self.reports[process] for process in self.reports if process in self.applicants}
+        matter = {*self.applicants, *same}  # members that are new will report again
+        self.reports = {process: self.reports[process] for process in self.reports if process in matter}
+        has_tried = len(self.consensus.campaigns) > 0  # others may wait for this process's ballot
         self.consensus = self._new_consensus()
         out.save()
-        if source == self.me or (self.votes() and self._leads()):
+        if source == self.me or has_tried or (self.votes() and self._leads()):
             self._spread(out)
         if self.votes():
             for place, voter in enumerate(view.voters):
@@ -419,13 +506,11 @@ class Views(Part):
         if self.since() >= 0 and not self.takes_part:
             self._insist(out)
         elif self.since() >= 0:
-            if self.asking:
-                self.asking = False
-                out.cancel_timer(REJOIN)
-            if self.pause > FIRST_PAUSE:
-                out.set_timer(CALM, LONGEST_PAUSE)
+            self._settle_in(out)
         elif self.me in view.processes:  # in an earlier life
             self._insist(out)
+        elif self.takes_part and was_member:
+            self._go_into_exile(out)
         elif self.takes_part and not self.asking:
             self._ask_later(out)
         if self.suspects:
@@ -437,9 +522,30 @@ class Views(Part):
         for src, msg in later:
             self.receive(src, msg, out)
 
+    def _settle_in(self, out: Out) -> None:
+        """This process is a member, now or still."""
+        self.pause = FIRST_PAUSE
+        self.exiled = False
+        if self.asking:
+            self.asking = False
+            out.cancel_timer(REJOIN)
+        if self.exile > 0.0 and not self.calming:
+            self.calming = True
+            out.set_timer(CALM, CALM_AFTER * self.least_exile)
+
+    def _go_into_exile(self, out: Out) -> None:
+        """This process was excluded. It asks to join again, at once if it was not excluded lately."""
+        self.exiled = self.asking = True
+        out.set_timer(REJOIN, max(self.exile, FIRST_PAUSE))
+        self.exile = min(max(2 * self.exile, self.least_exile), LONGEST_EXILE * self.least_exile)
+        if self.calming:
+            self.calming = False
+            out.cancel_timer(CALM)
+
     def _spread(self, out: Out) -> None:
-        """Tell the view to all that it concerns. The process that proposed it does so, and the leader; and all that
-        have decided on it, if they know that the source of their knowledge may have crashed before it could."""
+        """Tell the view to all that it concerns. The process that proposed it does so, and the leader, and those that
+        were about to propose another one; and all that have decided on it, if they know that the source of their
+        knowledge may have crashed before it could."""
         self.has_spread = True
         concerned = {*self.before, *self.view.processes, *self._voting()}
         for process in sorted(concerned - {self.me}):
@@ -453,7 +559,7 @@ class Views(Part):
 
     def receives(self, msg: Message) -> bool:
         """Is this a message of views?"""
-        return isinstance(msg, (View, Report, Join, Leave, Renew, Assign, ConsensusMessage))
+        return isinstance(msg, (View, Report, Question, Join, Leave, Renew, Assign, ConsensusMessage))
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
         if isinstance(msg, (Join, Leave)):
@@ -465,12 +571,15 @@ class Views(Part):
             self._on_join(src, msg, out)
         elif self._view_of(msg) > self.view.number:
             self.later.append((src, msg))
+        elif isinstance(msg, Report):
+            self._on_report(src, msg, out)
+        elif isinstance(msg, Leave):
+            if self.is_current(src, msg.view, out) or self._has_stayed(src, msg):
+                self._on_leave(src, msg)
+            self._review(out)
         elif self.is_current(src, self._view_of(msg), out):
-            if isinstance(msg, Report):
-                self.reports[src] = msg.silent
-            elif isinstance(msg, Leave):
-                self.leavers.add(src)
-                self.applicants.pop(src, None)
+            if isinstance(msg, Question):
+                out.send(src, self._own_report())
             elif isinstance(msg, Renew):
                 self.renewing = True
             elif isinstance(msg, Assign):
@@ -483,7 +592,7 @@ class Views(Part):
         """The view in which a message was sent."""
         if isinstance(msg, ConsensusMessage):
             return msg.instance - 1
-        assert isinstance(msg, (Report, Leave, Renew, Assign))
+        assert isinstance(msg, (Report, Question, Leave, Renew, Assign))
         return msg.view
 
     def inform(self, process: int, out: Out) -> None:
@@ -497,25 +606,51 @@ class Views(Part):
             self.inform(src, out)
         return number == self.view.number
 
+    def _on_report(self, src: int, msg: Report, out: Out) -> None:
+        """It may be from an earlier view, and is news all the same. But it answers no question of this view then."""
+        self.reports[src] = msg.silent
+        if self.is_current(src, msg.view, out) and src in self.asked:
+            self.asked[src] = True
+        self._review(out)
+
     def _on_join(self, src: int, msg: Join, out: Out) -> None:
         self.is_current(src, msg.view, out)
         if src in self.suspects:
             return
-        if (src, msg.birth, msg.life) in [member[:3] for member in self.view.members] and src not in self.leavers:
+        leaves = src in self.leavers or src in self.dismissed
+        if self._is_member(src, msg) and not leaves:
             return  # it will hear
         self.applicants[src] = (msg.birth, msg.life, msg.about)
         self.reports[src] = msg.silent
-        self.leavers.discard(src)
+        self.leavers.pop(src, None)
+        self.dismissed.discard(src)
+        if src in self.asked:
+            self.asked[src] = True
         self._doubt_source(src, out)
         place = self._place(src)
         if place >= 0 and not self._hears(self.view.voters[place]):
             self._suspect_voter(src, out)  # it votes no more
         elif place >= 0:  # it may have missed this before
             if self.suspects:
-                out.send(src, Report(self.view.number, tuple(sorted(self.suspects))))
+                out.send(src, self._own_report())
             if self.votes():
                 self.consensus.retry(self._to_voters(out))
         self._review(out)
+
+    def _has_stayed(self, src: int, msg: Leave) -> bool:
+        """Is a process still the member that sent this in an earlier view? Then it counts. Otherwise two members that
+        leave and pass a vote on to each other would never hear that both leave."""
+        return (src, msg.birth, msg.life) in [member[:3] for member in self.view.members if member[3] <= msg.view]
+
+    def _on_leave(self, src: int, msg: Leave) -> None:
+        self.applicants.pop(src, None)
+        if self._is_member(src, msg):
+            self.leavers[src] = msg.keeps_vote
+        else:  # what it says does not go for an earlier life of it, which answers no more
+            self.dismissed.add(src)
+            self.reports.pop(src, None)
+            if src in self.asked:
+                self.asked[src] = True
 
     def _on_consensus(self, src: int, msg: ConsensusMessage, out: Out) -> None:
         place = self._place(src)
@@ -525,7 +660,7 @@ class Views(Part):
         if not isinstance(msg, Decide) and number not in self.consensus.proposals:
             # If others fail it may be for this process to propose: the same members will do.
             wanted = self._wanted()
-            value = (self.view.members, self.view.voters) if wanted is None else wanted
+            value: Value = (self.view.members, self.view.voters, ()) if wanted is None else wanted
             self.consensus.propose(number, value, self._to_voters(out))
         self.consensus.receive(place, msg, self._to_voters(out))
         self._look(out)

@@ -24,7 +24,7 @@ from congenial.kernel.out import Out
 from congenial.kernel.problem import NO_GROUP, Groups
 from congenial.kernel.spec import Option, Spec
 from congenial.parts.homed import Homed
-from congenial.parts.views import VIEW_TIMERS, Views
+from congenial.parts.views import VIEW_TIMERS, View, Views
 from congenial.problems.epochs import InEpochs
 from congenial.problems.mutex import MUTEX
 from congenial.transform.instances import Setting, combined
@@ -43,12 +43,14 @@ ONLY_LOCK: Final = ""
 @dataclass(frozen=True)
 class Told(Message):
     """To a home: I have left all earlier views, and am inside of these of your locks; and, if this is the `last` such
-    message, of no others. Leases of processes that are members no more last for `rest` seconds, as far as I know."""
+    message, of no others. Leases of processes that are members no more last for `rest` seconds, as far as I know, and
+    my own for `lease` seconds."""
 
     view: int
     held: Holdings = field(metadata={"type": Holdings})
     last: bool
     rest: float = 0.0
+    lease: float = 0.0
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -176,6 +178,20 @@ class InViews(Wrapper):
         if len(self.told) == len(self.views.view.members):
             self.lock.serve(self.inner_out(out))
 
+    # -- what the checker asks -------------------------------------------------------------------------
+
+    def belief(self) -> object:
+        lock = self.lock
+        if not lock.holds() or not type(lock).algorithm.spec.fences:
+            return (self.views.view, -1, -1, 0)
+        return (self.views.view, self.me, lock.entered, lock.fence)
+
+    def contradiction(self, one: object, other: object) -> str:
+        mine, others = cast(Belief, one), cast(Belief, other)
+        if mine[0].number == others[0].number and mine[0] != others[0]:
+            return f"view {mine[0].number} is {mine[0]} and {others[0]}"
+        return _superseded(mine, others) or _superseded(others, mine)
+
     # -- the world -------------------------------------------------------------------------------------
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
@@ -220,10 +236,24 @@ class InViews(Wrapper):
         self._move(out)
 
 
+Belief = tuple[View, int, int, int]
+"""The view; of a process that is inside its number, the view in which it entered, and its fence; else -1, -1 and 0."""
+
+
 def _count(text: str, least: int, what: str) -> int:
     if not text.isdecimal() or int(text) < least:
         raise ConfigError(f"{what} must be a number of at least {least}, not {text!r}")
     return int(text)
+
+
+def _superseded(early: Belief, late: Belief) -> str:
+    """A process that has been a member without a gap since before it entered must not be superseded."""
+    view = late[0]
+    if late[2] == view.number and 0 < early[3] < late[3]:
+        for process, _, _, since, _ in view.members:
+            if process == early[1] and since <= early[2]:
+                return f"{process} is inside with fence {early[3]}, and {late[1]} with fence {late[3]}"
+    return ""
 
 
 def build_voters(text: str, n: int) -> int:
