@@ -3,6 +3,7 @@
     python tests/mutation/run.py --file raymond_tree --jobs 2
     python tests/mutation/run.py --sample 30 --seed 7
     python tests/mutation/run.py --list --file maekawa
+    python tests/mutation/run.py --views         the protocols under the locks of clusters, not the algorithms
 
 What survives must be explained in survivors/, or the exit code is 1. Results are kept in .mutants/: a second run
 tries only what has changed.
@@ -30,6 +31,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from trials import Trial, trials_for
+from view_trials import PROTOCOLS, VIEW_TRIALS
 from workbench import (
     LEAST_SECONDS,
     PATIENCE,
@@ -89,10 +91,10 @@ class Cache:
                 file.write(json.dumps(record) + "\n")
 
 
-def key_of(module: str, mutated: str = "") -> str:
-    """The hash of the code of a module, perhaps mutated, and of all that it imports."""
+def key_of(module: str, mutated: str = "", *others: str) -> str:
+    """The hash of the code of a module, perhaps mutated, and of all that it and the others import."""
     digest = hashlib.sha256()
-    for name in imports_of(module):
+    for name in sorted({name for each in (module, *others) for name in imports_of(each)}):
         path = SOURCES / Path(*name.split(".")).with_suffix(".py")
         digest.update((code_of(mutated) if mutated and name == module else code_in(path)).encode())
     return digest.hexdigest()[:16]
@@ -112,30 +114,48 @@ def code_of(source: str) -> str:
 
 
 class Laboratory:
-    """The algorithms as they are: which of them use a file, and how long they take in each trial."""
+    """The algorithms as they are, and some in views: which of them use a file, how long they take in each trial."""
 
     def __init__(self, cache: Cache, most_seconds: float) -> None:
         from congenial.systems.catalogue import ALGORITHMS as CATALOGUE
+        from congenial.systems.catalogue import find_algorithm
 
         self.cache = cache
         self.most_seconds = most_seconds  # of CPU, that the original may take in a trial
-        self.algorithms = CATALOGUE
+        self.algorithms = {**CATALOGUE, **{name: find_algorithm(name) for name in VIEW_TRIALS}}
+
+    def key(self, name: str) -> str:
+        """Of an original."""
+        return key_of(self.algorithms[name].__module__, "", *self._made_of(name))
+
+    def key_of_mutant(self, mutant: Mutant) -> str:
+        systems = PROTOCOLS.get(file_name(mutant.path), ())
+        others = [module for name in systems for module in self._made_of(name)]
+        return key_of(module_name(mutant.path), mutant.source(), *others)
+
+    def _made_of(self, name: str) -> list[str]:
+        """The modules of what runs in views."""
+        algorithm = self.algorithms[name]
+        return [part.__module__ for part in (algorithm, *algorithm.made_of)] if name in VIEW_TRIALS else []
 
     def users_of(self, mutant: Mutant) -> list[str]:
         """The algorithms that run what is changed: by inheritance if it is a method of a node, else by import."""
         from congenial.kernel.node import Node
 
+        if file_name(mutant.path) in PROTOCOLS:
+            return list(PROTOCOLS[file_name(mutant.path)])
         module = module_name(mutant.path)
         owner = getattr(sys.modules[module], mutant.owner.split(".")[0], None)
+        plain = {name: algorithm for name, algorithm in self.algorithms.items() if name not in VIEW_TRIALS}
         if isinstance(owner, type) and issubclass(owner, Node):
-            return [name for name, algorithm in self.algorithms.items() if issubclass(algorithm, owner)]
-        return [name for name, algorithm in self.algorithms.items() if module in imports_of(algorithm.__module__)]
+            return [name for name, algorithm in plain.items() if issubclass(algorithm, owner)]
+        return [name for name, algorithm in plain.items() if module in imports_of(algorithm.__module__)]
 
     def tasks_for(self, mutant: Mutant) -> list[Task]:
         """Cheap ones first."""
         priced: list[tuple[float, Task]] = []
         for name in self.users_of(mutant):
-            known = self.cache.passed[key_of(self.algorithms[name].__module__)]
+            known = self.cache.passed[self.key(name)]
             flawed = bool(self.algorithms[name].spec.mended_by)
             most = min(self.most_seconds, FLAWED_SECONDS) if flawed else self.most_seconds
             for trial in trials_for(self.algorithms[name]):
@@ -150,8 +170,7 @@ class Laboratory:
         flaws need not: their mutants are tried where the original passes."""
         good = True
         for name in names:
-            module = self.algorithms[name].__module__
-            key = key_of(module)
+            key = self.key(name)
             tasks = [Task(name, trial, ORIGINAL_SECONDS) for trial in trials_for(self.algorithms[name])]
             known = {**self.cache.passed[key], **self.cache.killed[key]}
             new = [task for task in tasks if str(task) not in known and self._is_possible(task.trial, name)]
@@ -204,6 +223,7 @@ class Hunt:
         self.laboratory = laboratory
         self.cache = cache
         self.running: dict[Any, tuple[Worker, str]] = {}
+        self.killers: dict[str, str] = {}  # the task that killed the last mutant, by the method that was changed
 
     def run(self, mutants: list[Mutant], jobs: int, progress: Progress) -> list[Verdict]:
         verdicts: list[Verdict] = []
@@ -217,15 +237,14 @@ class Hunt:
                         verdicts.append(Verdict(mutant, explanation=LENIENT))
                         progress.advance(bar)
                         continue
-                    key = key_of(module_name(mutant.path), mutant.source())
+                    key = self.laboratory.key_of_mutant(mutant)
                     tasks = self.laboratory.tasks_for(mutant)
                     verdict = self._known(mutant, key, tasks)
                     if verdict is not None:
                         verdicts.append(verdict)
                         progress.advance(bar)
                         continue
-                    new = [task for task in tasks if str(task) not in self.cache.passed[key]]
-                    worker = Worker(mutant, new)
+                    worker = Worker(mutant, self._untried(mutant, key, tasks))
                     self.running[worker.pipe] = (worker, key)
                 for pipe in wait(list(self.running)) if self.running else []:  # to wait for nothing takes for ever
                     worker, key = self.running[pipe]
@@ -251,18 +270,27 @@ class Hunt:
             return Verdict(mutant)
         return None
 
+    def _untried(self, mutant: Mutant, key: str, tasks: list[Task]) -> list[Task]:
+        """First the one that killed the last mutant of the same method: it is likely to kill this one as well."""
+        new = [task for task in tasks if str(task) not in self.cache.passed[key]]
+        likely = self.killers.get(mutant.owner)
+        return sorted(new, key=lambda task: str(task) != likely)
+
     def _verdict(self, mutant: Mutant, worker: Worker) -> Verdict:
         killed = worker.killed
         if killed is None:
             return Verdict(mutant)
+        self.killers[mutant.owner] = str(killed.task)
         return Verdict(mutant, killed.verdict, str(killed.task), killed.text)
 
 
 # -- the command -------------------------------------------------------------------------------------------
 
 
-def all_mutants() -> list[Mutant]:
-    return [mutant for path in sorted(ALGORITHMS.rglob("*.py")) for mutant in mutants_of(path)]
+def all_mutants(views: bool = False) -> list[Mutant]:
+    """Of the algorithms, or of the protocols under the locks of clusters."""
+    paths = [SOURCES / "congenial" / file for file in PROTOCOLS] if views else sorted(ALGORITHMS.rglob("*.py"))
+    return [mutant for path in paths for mutant in mutants_of(path)]
 
 
 def chosen(mutants: list[Mutant], files: list[str], sample: int, seed: int) -> list[Mutant]:
@@ -328,11 +356,12 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="all verdicts, as JSON lines")
     parser.add_argument("--cache", type=Path, default=CACHE, help="where results are kept")
     parser.add_argument("--quick", action="store_true", help="only trials in which the original takes 0.3 s at most")
+    parser.add_argument("--views", action="store_true", help="the protocols under the locks of clusters instead")
     parser.add_argument("--unexplained", action="store_true", help="leave out what is explained in survivors/")
     parser.add_argument("--fresh", action="store_true", help="forget earlier results")
     arguments = parser.parse_args()
     os.nice(10)
-    mutants = chosen(all_mutants(), arguments.file, arguments.sample, arguments.seed)
+    mutants = chosen(all_mutants(arguments.views), arguments.file, arguments.sample, arguments.seed)
     if arguments.unexplained:
         explanations = Explanations.load()
         mutants = [mutant for mutant in mutants if not explanations.of(mutant)]

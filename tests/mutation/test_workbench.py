@@ -57,6 +57,28 @@ assert found["`super().__init__(me, n)` -> `pass`"] == "ConfigError", found
 assert found["in `self.entries = 0`: `0` -> `1`"] == "", found
 """
 
+IN_VIEWS = """
+from mutate import mutants_of
+from trial import tested
+from workbench import SOURCES, Task, Worker, set_up
+set_up()
+trials = {
+    "parts/mutual.py": tested("parts/test_mutual.py", "test_the_process_with_the_broken_cable_goes"),
+    "transform/views.py": tested("transform/test_views.py", "test_random_schedules_with_crashes_and_false_suspicions"),
+}
+found = {}
+for file, trial in trials.items():
+    mutants = mutants_of(SOURCES / "congenial" / file)
+    mutant = next(mutant for mutant in mutants if mutant.owner in ("without_cuts", "InViews._on_told"))
+    for one in (None, mutant):
+        worker = Worker(one, [Task("home-gme+views", trial, 60.0)])
+        while worker.read():
+            pass
+        found[file, one is None] = worker.killed.verdict if worker.killed else ""
+assert not found["parts/mutual.py", True] and not found["transform/views.py", True], found
+assert found["parts/mutual.py", False] and found["transform/views.py", False], found
+"""
+
 
 def run(code: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=HERE, capture_output=True, text=True, timeout=300)
@@ -69,6 +91,10 @@ def test_a_mutated_module_is_replaced_wherever_it_is_used() -> None:
 
 def test_what_becomes_of_mutants() -> None:
     run(OUTCOMES)
+
+
+def test_tests_are_trials_of_what_runs_in_views() -> None:
+    run(IN_VIEWS)
 
 
 def test_a_hunt_ends_when_all_is_known() -> None:

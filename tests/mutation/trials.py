@@ -7,52 +7,20 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from recovery_scenarios import RECOVERY
+from trial import RUNS, Trial, check, fuzz, scenario
+from view_trials import VIEW_TRIALS
 
 from congenial.kernel.node import Node
 from congenial.kernel.problem import Problem
 from congenial.problems.mutex import MUTEX
 
-LIMIT = 10_000  # states of a check
-RUNS = 40  # of a fuzz
 HANDWRITTEN = Path(__file__).parents[1] / "mutants"
 HANDWRITTEN_LIMIT = 40_000
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One call of `check` or `fuzz`, or a scenario. `settings` are attributes of the algorithm's class that have other
-    values in this trial."""
-
-    call: str
-    parameters: tuple[tuple[str, Any], ...]
-
-    def __str__(self) -> str:
-        return f"{self.call} {', '.join([f'{name}={value}' for name, value in self.parameters])}"
-
-    def with_options(self, options: dict[str, str]) -> Trial:
-        """The same with more options."""
-        before = dict(self.parameters).get("options", ())
-        rest = [(name, value) for name, value in self.parameters if name != "options"]
-        return Trial(self.call, (*rest, ("options", (*before, *options.items()))))
-
-
-def check(limit: int = LIMIT, **parameters: Any) -> Trial:
-    return Trial("check", (*parameters.items(), ("limit", limit)))
-
-
-def fuzz(runs: int = RUNS, **parameters: Any) -> Trial:
-    return Trial("fuzz", (*parameters.items(), ("runs", runs)))
-
-
-def scenario(name: str) -> Trial:
-    return Trial("scenario", (("name", name), ("nodes", 3)))
-
 
 MUTEX_TRIALS = (
     check(nodes=1, requests=2),
@@ -273,6 +241,7 @@ LARGER: dict[str, tuple[Trial, ...]] = {  # where what is to be found needs many
         scenario("the last permit"),
         scenario("handed over"),
     ),
+    "home-gme": (scenario("session handed over"),),
     "surrogate-concurrent": (scenario("held back"), scenario("crowds")),
     "surrogate-b": (fuzz(nodes=7, requests=3, groups=3, runs=60),),
     "raynal-primes": (  # it asks again and again: few runs
@@ -288,6 +257,8 @@ def trials_for(algorithm: type[Node]) -> list[Trial]:
     """What to try an algorithm on: the systems of its problem, its faults, those in which its handwritten mutants die,
     and its options."""
     spec = algorithm.spec
+    if spec.name in VIEW_TRIALS:
+        return VIEW_TRIALS[spec.name]
     usual = usual_trials(spec.problem or MUTEX)
     special = [
         scenario("rounds"),

@@ -18,6 +18,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
 from time import process_time
@@ -25,15 +26,18 @@ from types import ModuleType
 from typing import Any
 
 from mutate import Mutant
+from tests_as_trials import run_test
 from trials import Trial
 
 from congenial.lab import sources
 
 SOURCES = Path(__file__).parents[2] / "src"
 ON_TOP = ("congenial.systems.catalogue", "congenial.systems.view_locks")  # import the algorithms
-ROOMS = ("congenial.algorithms", "congenial.transform", *ON_TOP)
+MUTATED = ("congenial.algorithms", "congenial.transform", "congenial.parts.views", "congenial.parts.mutual")
+ROOMS = (*MUTATED, *ON_TOP)
+FINDERS = ("congenial.checker.check", "congenial.checker.fuzz", "congenial.sim.scenario")  # look algorithms up by name
 MEMORY = 4 << 30
-LEAST_SECONDS = 4.0
+LEAST_SECONDS = 2.0
 PATIENCE = 10  # times the original's CPU time, after which a mutant has hung
 
 
@@ -63,6 +67,7 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.SourceLoader):
     def __init__(self) -> None:
         self.mutated = ""  # the name of the module
         self.source = ""
+        self.compiled: dict[tuple[object, object], Any] = {}  # what does not change is not compiled for every mutant
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -84,6 +89,11 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.SourceLoader):
             return self.source.encode()
         return Path(os.fsdecode(path)).read_bytes()
 
+    def source_to_code(self, data: Any, path: Any = "<string>") -> Any:
+        if (path, data) not in self.compiled:
+            self.compiled[path, data] = super().source_to_code(data, path)
+        return self.compiled[path, data]
+
     def path_stats(self, path: bytes | str) -> dict[str, Any]:
         raise OSError  # no byte code is written or read
 
@@ -96,10 +106,10 @@ def set_up() -> None:
     if FINDER not in sys.meta_path:
         assert not any([name.startswith(ROOMS) for name in sys.modules])
         sys.meta_path.insert(0, FINDER)
-    importlib.import_module("congenial.checker.check")
-    importlib.import_module("congenial.checker.fuzz")
+    for name in (*FINDERS, "scenarios"):  # these need not be imported in each process
+        importlib.import_module(name)
     for name in list(sys.modules):  # to be known before any process is forked
-        if name.startswith(ROOMS[:2]):
+        if name.startswith(MUTATED):
             _known_imports(name)
 
 
@@ -107,9 +117,10 @@ def module_name(path: Path) -> str:
     return ".".join(path.resolve().relative_to(SOURCES.resolve()).with_suffix("").parts)
 
 
+@cache
 def imports_of(module: str) -> tuple[str, ...]:
     """The modules of `ROOMS`, but for packages and the catalogue, that a module needs, itself included."""
-    names = sources.imports_of(module, ROOMS[:2], SOURCES)
+    names = sources.imports_of(module, MUTATED, SOURCES)
     return tuple([name for name in names if not SOURCES.joinpath(*name.split(".")).is_dir()])
 
 
@@ -124,6 +135,9 @@ def run_task(task: Task) -> Outcome:
     if "options" in parameters:
         parameters["options"] = dict(parameters["options"])
     start = process_time()
+    if task.trial.call == "test":
+        run_test(parameters["file"], parameters["name"])  # what it asserts is raised
+        return Outcome(task, "", "", process_time() - start)
     algorithm = find_algorithm(task.algorithm)
     if task.trial.call == "scenario":
         text = SCENARIOS[parameters["name"]](algorithm)
@@ -141,14 +155,17 @@ def put_in_place(mutant: Mutant) -> None:
     FINDER.mutated = module_name(mutant.path)
     FINDER.source = mutant.source()
     for name in list(sys.modules):
-        depends = name in ON_TOP or (name.startswith(ROOMS[:2]) and FINDER.mutated in _known_imports(name))
+        depends = name in ON_TOP or (name.startswith(MUTATED) and FINDER.mutated in _known_imports(name))
         if depends:
             del sys.modules[name]
             package, _, module = name.rpartition(".")
             delattr(sys.modules[package], module)  # or `from package import module` would find the old one
-    importlib.import_module("congenial.systems.catalogue")
+    catalogue = importlib.import_module("congenial.systems.catalogue")
+    for name in FINDERS:
+        vars(sys.modules[name])["find_algorithm"] = catalogue.find_algorithm
 
 
+@cache
 def _known_imports(name: str) -> tuple[str, ...]:
     package = (SOURCES / Path(*name.split("."))).is_dir()
     return () if package else imports_of(name)
