@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 SOURCES := $(shell find src -name '*.py' -o -path '*/studio/page/*') setup.py pyproject.toml README.md
 PYTEST := $(BIN)/python -m pytest -q -n 2
 # The tests of the compiled rooms run once more interpreted, some of them in `make test` and the rest in `make test-deep`.
-# The network, the laboratory and the command line are never compiled.
+# The laboratory, the command line and most of the network are never compiled.
 INTERPRETED_QUICK := $(addprefix tests/,kernel paper traces sim checker/test_explorer_faults.py)
 INTERPRETED_REST := $(addprefix tests/,parts conformance group faults weak transform checker/test_state_counts.py \
   checker/test_known_results.py)
@@ -17,7 +17,7 @@ INTERPRETED_REST := $(addprefix tests/,parts conformance group faults weak trans
 PYTHON_TESTS ?=
 unexport PYTHONPATH
 
-.PHONY: help demo test test-deep test-pythons test-python lint test-compiled test-interpreted bench soak chaos mutants docs clean
+.PHONY: help demo test test-deep test-pythons test-python lint test-compiled test-interpreted bench reproductions soak chaos mutants docs clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -65,6 +65,11 @@ test-python: $(VENV)/built
 bench: $(VENV)/built  ## how fast engine, checker and locks are, beside others
 	@for script in benchmarks/*.py; do if grep -q __main__ $$script; then $(BIN)/python $$script || exit 1; fi; done
 
+JOBS ?= 1
+reproductions: $(VENV)/built  ## run all experiments of the papers again, and make their pages: make reproductions JOBS=2
+	nice -n 19 $(BIN)/congenial reproduce all --docs docs --jobs $(JOBS)
+	$(PYTEST) tests/lab/test_paper_pages.py
+
 soak: $(VENV)/built  ## five nodes, 200 tasks, cut connections, for five minutes
 	$(BIN)/python tests/net/soak.py --seconds 300
 
@@ -72,7 +77,6 @@ SECONDS ?= 300
 chaos: $(VENV)/built  ## five nodes that are killed, stopped, cut off and slowed down: make chaos SECONDS=600 SEED=7 ALGORITHM=home-gme+epochs
 	$(BIN)/python tests/net/chaos.py --seconds $(SECONDS) --seed $(or $(SEED),1) $(addprefix --algorithm ,$(ALGORITHM))
 
-JOBS ?= 1
 mutants: $(VENV)/built  ## change the algorithms, one change at a time; checks must notice: make mutants JOBS=2 FILE=maekawa
 	$(BIN)/python tests/mutation/run.py --jobs $(JOBS) $(addprefix --file ,$(FILE))
 

@@ -131,7 +131,7 @@ def test_no_panel_is_empty(metrics: int, panels: int, tmp_path: Path) -> None:
     ("criterion", "drawn"),
     [
         (At(("1",), "throughput", 5, 1.9, 2.1), 2),
-        (Extreme(("1",), "throughput", 0.2, 0.4), 2),
+        (Extreme(("1",), "throughput", 1.9, 2.4), 2),
         (Everywhere(("1",), "throughput", 0.2, 2.4), 2),
         (Everywhere(("1",), "throughput", 0.0, 1.0), 1),
         (At(("1",), "throughput", 5, 1.0, float("inf")), 1),
@@ -149,10 +149,46 @@ def test_the_paper_s_value_and_range_are_drawn(criterion: Criterion, drawn: int,
     assert len(marks) >= drawn + 1, "the range, the number in it, and the key"
     if not drawn:
         assert len(marks) == 1
-    notes = [text for text in texts(svg) if text.startswith("the paper")]
+    notes = [text for text in texts(svg) if text.startswith(("the paper", "(at"))]
     expected = {"the paper: around 2.1"} if isinstance(criterion, Trend) else set()
     expected |= {"the paper gives no number"} if criterion.figures == ("2",) else set()
+    if isinstance(criterion, (Extreme, AtTheSameTime)):
+        expected.add("(at the right edge: of the largest difference)")
     assert set(notes) == {"the paper's value, or what counts as it", *expected}
+
+
+@pytest.mark.parametrize("criterion", [None, Extreme(("1",), "throughput", 0.2, 0.4)])
+def test_an_axis_begins_where_its_values_begin(criterion: Criterion | None, tmp_path: Path) -> None:
+    """Also one that begins with 0 and is logarithmic from there on."""
+    claims = [Claim("it is so", "4.1", "0.3", criterion)] if criterion else []
+    made = made_up("think", {0.0: 2.2, 50.0: 1.0, 4000.0: 0.3}, 0.01)
+    outcome = SweepResult(replace(made.sweep, metrics=("throughput",)), made.runs)
+    _, svg = plot(outcome, "ratio", "a title", tmp_path / "x", "1", claims)
+    drawn = svg.read_text().partition('id="legend_1"')[0]
+    box = re.search(r'id="patch_2">\s*<path d="M ([\d.]+) [\d.]+\s*L ([\d.]+)', drawn)
+    assert box is not None
+    left, right = float(box[1]), float(box[2])
+    first, *_, last = re.findall(r'<use xlink:href="#\w+" x="([\d.]+)" y="[\d.]+" style="fill: #0072b2; stroke', drawn)
+    assert float(first) - left < 0.1 * (right - left)
+    assert right - float(last) < 0.15 * (right - left)
+
+
+def test_small_ratios_are_drawn_on_a_logarithmic_axis(tmp_path: Path) -> None:
+    """Beside the line at 1 they would all lie on the axis."""
+    made = made_up("nodes", {5: 0.04, 50: 0.03}, 0.001)
+    outcome = SweepResult(replace(made.sweep, metrics=("throughput",)), made.runs)
+    _, svg = plot(outcome, "ratio", "a title", tmp_path / "x")
+    assert {"0.05", "0.1", "1"} <= set(texts(svg))
+
+
+def test_a_long_legend_is_not_cut_off(tmp_path: Path) -> None:
+    claim = Claim("it is so", "4.1", "0.3", Extreme(("1",), "throughput", 0.2, 0.4))
+    made = made_up("nodes", {5: 2.2, 50: 0.3}, 0.01)
+    outcome = SweepResult(replace(made.sweep, metrics=("throughput",)), made.runs)
+    _, svg = plot(outcome, "ratio", "a title", tmp_path / "x", "1", [claim])
+    legend = svg.read_text().partition('id="legend_1"')[2]
+    left = [float(x) for x in re.findall(r"translate\(([-\d.]+) ", legend)]
+    assert min(left) > 0
 
 
 def test_every_curve_of_a_chart_is_named_in_its_colour(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from standin import recorded
 from congenial.lab.api import sweep
 from congenial.lab.claims import Claim
 from congenial.lab.criteria import At, Everywhere
-from congenial.lab.exhibits import Figure, Readings
+from congenial.lab.exhibits import Figure, Reading, Readings
 from congenial.lab.papers.surrogate import CLAIMS, FIGURES, QUORUMS, READINGS, SURROGATE
 from congenial.lab.reproduction import find_targets
 from congenial.lab.results import SweepResult
@@ -70,7 +70,7 @@ def test_targets() -> None:
 
 
 def test_readings_are_judged_one_by_one() -> None:
-    """Two readings of an algorithm against one other: each gets the verdicts that it would get alone."""
+    """Readings of an algorithm against one other: each gets the verdicts that it would get alone."""
     algorithms = ("surrogate quorums=grid", "surrogate quorums=majority", "maekawa-m")
     part = Figure(
         "q, 5d", "Delay", Sweep(algorithms, {"delay": (0.0, 10.0)}, {"nodes": 9}, least=2, most=2), (0.0,), {}
@@ -80,22 +80,41 @@ def test_readings_are_judged_one_by_one() -> None:
         Claim("longer waiting", "VII", "above 1", Everywhere(("5d",), "waiting_time_mean", 1.0, float("inf"))),
         Claim("another figure", "VII", "0.8", At(("5a",), "messages_per_entry", 10, 0.76, 0.84)),
     )
-    readings = {"grid": algorithms[0], "majority": algorithms[1]}
-    exhibit = Readings("q", "Quorums", (part,), readings, claims, "q, ")
+    plane = replace(part, name="p, 5d", sweep=replace(part.sweep, algorithms=algorithms[1:], fixed={"nodes": 7}))
+    readings = {
+        "grid": Reading(algorithms[0], "q, "),
+        "majority": Reading(algorithms[1], "q, "),
+        "of 7": Reading(algorithms[1], "p, "),
+    }
+    exhibit = Readings("q", "Quorums", (part, plane), readings, claims)
     values = {algorithms[0]: [2.0, 2.0], algorithms[1]: [0.8, 0.8], "maekawa-m": [1.0, 1.0]}
-    results = {"q, 5d": SweepResult.of(part.sweep, recorded(part.sweep, values))}
+    others = {algorithms[1]: [1.6, 1.6], "maekawa-m": [1.0, 1.0]}
+    results = {
+        "q, 5d": SweepResult.of(part.sweep, recorded(part.sweep, values)),
+        "p, 5d": SweepResult.of(plane.sweep, recorded(plane.sweep, others)),
+    }
     rows = exhibit.standing(results)
     assert [(row["reading"], row["reproduced"], row["not reproduced"], row["off by"]) for row in rows] == [
         ("grid", 1, 1, "2.50"),
         ("majority", 1, 1, "1.00"),
+        ("of 7", 1, 1, "2.00"),
     ]
-    assert [item.verdict for item in exhibit.judged(results, algorithms[1])] == ["reproduced", "not reproduced"]
+    assert [item.verdict for item in exhibit.judged(results, readings["majority"])] == ["reproduced", "not reproduced"]
 
 
 def test_messages_are_told_apart_by_kind() -> None:
-    sweep = replace(QUORUMS.parts[0].sweep, fixed={**QUORUMS.parts[0].sweep.fixed, "warmup": 0.0, "until": 200.0})
-    short = replace(QUORUMS, parts=(replace(QUORUMS.parts[0], sweep=sweep),))
-    *readings, other = short.kinds()
-    assert [row["run as"] for row in readings] == list(READINGS.values())
-    assert other["run as"] == "maekawa-m"
-    assert all(["Request " in str(row["of these"]) for row in readings])
+    parts = [
+        replace(part, sweep=replace(part.sweep, fixed={**part.sweep.fixed, "warmup": 0.0, "until": 200.0}))
+        for part in QUORUMS.parts
+    ]
+    rows = replace(QUORUMS, parts=tuple(parts)).kinds()
+    assert [row["run as"] for row in rows] == [reading.algorithm for reading in READINGS.values()] + ["maekawa-m"] * 3
+    assert [row["reading"] for row in rows[-3:]] == [f"compared with, {nodes} processes" for nodes in (25, 21, 31)]
+    assert all(["Request " in str(row["of these"]) for row in rows])
+
+
+def test_planes_have_as_many_processes_as_they_need() -> None:
+    for part in QUORUMS.parts:
+        part.sweep.validate()
+    nodes = {part.sweep.fixed["nodes"] for part in QUORUMS.parts if "surrogate quorums=plane" in part.sweep.algorithms}
+    assert nodes == {21, 31}

@@ -14,7 +14,7 @@ from congenial.lab.criteria import At
 from congenial.lab.exhibits import Figure
 from congenial.lab.papers.paper import Paper
 from congenial.lab.sweep import Sweep
-from congenial.lab.written import marked, parts_of, with_parts
+from congenial.lab.written import marked, not_older, older_in, parts_of, with_parts
 
 PAGE = f"# Mine\n\nWords.\n\n{marked('a', 'old')}\n\nMore words.\n\n{marked('b', '')}\n\nThe end.\n"
 
@@ -32,6 +32,32 @@ def test_parts_are_replaced_and_words_are_kept() -> None:
 def test_a_part_without_a_place_is_an_error() -> None:
     with pytest.raises(ConfigError, match=r"page.md has no place for the part 'c', which begins with <!-- made: c -->"):
         with_parts(PAGE, {"a": "", "b": "", "c": ""}, "page.md")
+
+
+ABOUT_ALL = """# All
+
+Words.
+
+## Older than the code
+
+These are older:
+
+- [first](../first.md): a reason that goes on
+  in a second line.
+- [second](../second.md): the same.
+"""
+
+
+def test_a_page_that_was_made_again_is_not_called_older() -> None:
+    assert older_in(ABOUT_ALL) == ["first", "second"]
+    one = not_older(ABOUT_ALL, "first")
+    assert older_in(one) == ["second"]
+    assert "second line" not in one
+    assert one.endswith("These are older:\n\n- [second](../second.md): the same.\n")
+    assert not_older(one, "first") == one
+    assert not_older(one, "second") == "# All\n\nWords.\n"
+    assert not_older(one + "\n## The end\n\nWords.\n", "second") == "# All\n\nWords.\n\n## The end\n\nWords.\n"
+    assert older_in("# All\n") == []
 
 
 SWEEP = Sweep(("suzuki-kasami", "ricart-agrawala"), {"nodes": (3,)}, {"requests": 5}, least=2, most=2)
@@ -64,7 +90,11 @@ def test_a_written_page_is_made_again(place: Path) -> None:
     assert parts_of(page.read_text()) == {}, "nobody has written it"
     names = ("about", "findings", "1", "2")
     page.write_text("# Mine\n\n" + "\n\nWords.\n\n".join([marked(name, "?") for name in names]) + "\n")
+    about_all = place / "docs" / "reproductions" / "README.md"
+    about_all.parent.mkdir()
+    about_all.write_text(ABOUT_ALL)
     assert run("reproduce", "first/2", "--docs", "docs") == 0
+    assert about_all.read_text() == ABOUT_ALL, "a part of it is older still"
     made = parts_of(page.read_text())
     assert (made["about"], made["findings"], made["1"]) == ("?", "?", "?"), "they rest on all figures"
     assert made["2"].startswith("## Figure 2: Two\n")
@@ -74,6 +104,7 @@ def test_a_written_page_is_made_again(place: Path) -> None:
     assert "    congenial reproduce first --docs docs\n" in made["about"]
     assert "| half the messages | " in made["findings"]
     assert page.read_text().count("Words.") == 3
+    assert older_in(about_all.read_text()) == ["second"]
 
 
 def test_runs_of_another_paper_are_not_run_again(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
 NEAR = 0.04  # of an axis: of two values that are closer, only one is labelled
+MARGIN = 0.05  # of what an axis shows, to both sides of it
 MOST_LABELS = 6  # on a logarithmic axis
 WIDE = 20  # the ratio of the largest value to the smallest from which an axis is logarithmic
 
@@ -30,7 +31,8 @@ def _numeric(values: Sequence[Value]) -> bool:
     return all([isinstance(value, (int, float)) and not isinstance(value, bool) for value in values])
 
 
-def scale_x(axes: Axes, values: Sequence[Value]) -> None:
+def scale_x(axes: Axes, values: Sequence[Value], room: float = 0.0) -> None:
+    """Place the values on the axis, with room for a share of it at the right end."""
     from matplotlib.ticker import NullFormatter, NullLocator
 
     positions = [position(values, value) for value in values]
@@ -41,11 +43,21 @@ def scale_x(axes: Axes, values: Sequence[Value]) -> None:
                 axes.set_xscale("log")
             else:
                 axes.set_xscale("symlog", linthresh=min(positive))
+    _fit(axes, positions, room)
     axes.set_xticks(positions, _tick_names(axes, positions, [show_value(value) for value in values]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_minor_formatter(NullFormatter())
     if len(values) > 6:
         axes.tick_params(axis="x", labelsize=8)
+
+
+def _fit(axes: Axes, positions: list[float], room: float) -> None:
+    """Let the axis go a little further than the values to both sides, as the eye sees it."""
+    ends = [float(axes.transScale.transform((end, 1.0))[0]) for end in (min(positions), max(positions))]
+    width = ends[1] - ends[0] or 10.0
+    back = axes.transScale.inverted()
+    limits = (ends[0] - MARGIN * width, ends[1] + (MARGIN + room) * width)
+    axes.set_xlim(*[float(back.transform((limit, 0.0))[0]) for limit in limits])
 
 
 def _tick_names(axes: Axes, positions: list[float], names: list[str]) -> list[str]:

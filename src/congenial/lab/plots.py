@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from congenial.lab.axis_plots import WIDE, number_axis, position, scale_x
-from congenial.lab.claim_plots import claims_key, draw_ranges, note_on_claims, ranges_of, shade_open_ranges
+from congenial.lab.claim_plots import EDGE, at_the_edge, draw_ranges, key, note_on_claims, ranges_of, shade_open_ranges
 from congenial.lab.claims import Claim
 from congenial.lab.extras import require
 from congenial.lab.parameters import METRICS, PARAMETERS, show_value
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 MARKERS = "osD^vPX*"
 DASHES = ("-", "--", "-.", ":")
+LETTERS = 9  # of a legend, side by side, in an inch
 SPAN = 1.1  # of shades: how far the darkest and the lightest are from their colour
 
 STYLE: dict[str, Any] = {
@@ -114,9 +115,15 @@ def _draw(figure: Figure, result: SweepResult, kind: str, title: str, name: str,
         _panel(axes, result, kind, metric, second, name, claims)
     handles, labels = made[0].get_legend_handles_labels()
     if kind == "ratio" and claims:
-        handles, labels = handles + [claims_key()], [*labels, "the paper's value, or what counts as it"]
+        first = next(iter(sweep.vary.values()))
+        ranges = [found for metric in sweep.metrics for found in ranges_of(claims, name, metric, first)]
+        patch, words = key(ranges)
+        handles, labels = [*handles, patch], [*labels, words]
     figure.suptitle(title, fontsize=12)
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(3, len(labels)), frameon=False)
+    room = LETTERS * figure.get_size_inches()[0]
+    widths = [max([len(line) for line in label.splitlines()]) for label in labels]
+    ncols = min(3, len(labels)) if sum(widths) < room else 1
+    figure.legend(handles, labels, loc="outside lower center", ncols=ncols, frameon=False)
 
 
 def _panel(
@@ -126,7 +133,7 @@ def _panel(
     first = next(iter(sweep.vary))
     values = sweep.vary[first]
     algorithms = sweep.algorithms if kind == "absolute" else sweep.algorithms[:-1]
-    heights: list[float] = []
+    heights: list[float] = [1.0] if kind == "ratio" else []
     colours = palette(len(algorithms))
     for number, algorithm in enumerate(algorithms):
         curve = curve_of(result, kind, algorithm, metric, second)
@@ -151,7 +158,7 @@ def _panel(
     if kind == "ratio" and claims:
         heights += draw_ranges(axes, ranges, values)
         note_on_claims(axes, ranges, claims, name, metric)
-    scale_x(axes, values)
+    scale_x(axes, values, 2 * EDGE * at_the_edge(ranges) if kind == "ratio" else 0.0)
     _scale_y(axes, heights, kind)
     if kind == "ratio":
         shade_open_ranges(axes, ranges, values)

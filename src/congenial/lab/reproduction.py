@@ -18,7 +18,7 @@ from congenial.lab.runner import Progress, run_sweeps
 from congenial.lab.store import Store
 from congenial.lab.sweep import Sweep
 from congenial.lab.workers import Workers
-from congenial.lab.written import parts_of, with_parts
+from congenial.lab.written import not_older, parts_of, with_parts
 from congenial.view.notebook import block, table
 from congenial.view.table import as_text
 
@@ -101,7 +101,8 @@ class Reproduction:
         """Write a page with all exhibits and claims into `docs`, with data and pictures from the run's `folder`. Papers
         have a folder there, `reproductions`; an experiment of our own has not.
 
-        A page that is there and that people have written (`written.py`) keeps what they wrote.
+        A page that is there and that people have written (`written.py`) keeps what they wrote. A page that is made as a
+        whole is taken from the list of those that are older than their code.
         """
         paper = self.target.paper
         page = paper.page_in(docs)
@@ -127,6 +128,9 @@ class Reproduction:
                 del parts["about"], parts["findings"]
             text = with_parts(old, parts, str(page))
         page.write_text(text, encoding="utf-8")
+        about_all = docs / "reproductions" / "README.md"
+        if self.target.whole and not self.quick and about_all.exists():
+            about_all.write_text(not_older(about_all.read_text(encoding="utf-8"), paper.name), encoding="utf-8")
         return page
 
 

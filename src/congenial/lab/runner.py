@@ -116,7 +116,9 @@ class _Run:
             raise failures[0]
 
     def _worker_died(self, error: BaseException) -> SweepFailed:
-        running = list(self.submitted.values())[: self.workers.count()]
+        """A run that has ended may look like one that has not: its result is lost with the pool. So more runs may be to
+        blame than there are workers."""
+        running = list(self.submitted.values())[: 2 * self.workers.count() + 1]
         commands = "; ".join([work.command() for work in running])
         return SweepFailed(f"a worker process died ({error}) during one of: {commands}")
 

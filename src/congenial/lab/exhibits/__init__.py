@@ -6,7 +6,7 @@ from congenial.lab.exhibits.costs import CostRow, CostTable
 from congenial.lab.exhibits.exhibit import Evidence, Exhibit
 from congenial.lab.exhibits.figure import Figure
 from congenial.lab.exhibits.frontier import Frontier
-from congenial.lab.exhibits.readings import Readings
+from congenial.lab.exhibits.readings import Reading, Readings
 from congenial.lab.exhibits.schemes import Schemes
 from congenial.lab.exhibits.steps import StepTable
 
@@ -19,6 +19,7 @@ __all__ = [
     "Exhibit",
     "Figure",
     "Frontier",
+    "Reading",
     "Readings",
     "Schemes",
     "StepTable",

@@ -10,10 +10,11 @@ from shutil import copyfile
 
 from congenial.lab.claims import NOT_REPRODUCED, PARTLY, REPRODUCED, UNDECIDED, Claim, Judged
 from congenial.lab.exhibits.exhibit import Evidence
-from congenial.lab.exhibits.overview import Overview
+from congenial.lab.exhibits.figure import Figure
+from congenial.lab.exhibits.overview import Overview, means_of
 from congenial.lab.replication import Replication
 from congenial.lab.results import Results, SweepResult
-from congenial.lab.rows import Row, markdown
+from congenial.lab.rows import Row, markdown, write_csv
 from congenial.sim.simulate import run_once
 from congenial.sim.statistics import mean
 
@@ -21,14 +22,22 @@ VERDICTS = (REPRODUCED, UNDECIDED, PARTLY, NOT_REPRODUCED)
 
 
 @dataclass(frozen=True)
-class Readings(Overview):
-    """The sweeps of `parts` run the same algorithm under every one of `readings` (what the paper may mean, and what is
-    run for it), against the last algorithm. Each reading is judged by the claims `stated` about these figures. Their
-    names are those of the parts without `prefix`, since the figures themselves show one reading only."""
+class Reading:
+    """What is run for a reading, in those parts whose names begin with `prefix`."""
 
-    readings: Mapping[str, str]
-    stated: tuple[Claim, ...]
+    algorithm: str
     prefix: str
+
+
+@dataclass(frozen=True)
+class Readings(Overview):
+    """The sweeps of `parts` run the same algorithm under every one of `readings` (by what the paper may mean), against
+    the last algorithm. Each reading is judged by the claims `stated` about these figures. Their names are those of the
+    parts without the prefix, since the figures themselves show one reading only."""
+
+    readings: Mapping[str, Reading]
+    stated: tuple[Claim, ...]
+    note: str = ""
 
     def page(self, evidence: Evidence, folder: Path, pictures: Path) -> list[str]:
         copyfile(folder / "means.csv", pictures / f"{self.name}.csv")
@@ -37,18 +46,25 @@ class Readings(Overview):
             f"## {self.title}",
             f"The claims above that are about figures {', '.join(self._figures())}, judged for every reading, at fewer"
             f" values and with {runs} runs each. 'Off by' is the factor between our ratio and the paper's number, over"
-            f" all claims that give one (geometric mean). [All means]({pictures.name}/{self.name}.csv).",
+            f" all claims that give one (geometric mean). {self.note}[All means]({pictures.name}/{self.name}.csv).",
             markdown(self.standing(evidence.results)),
             "Messages per entry by kind, in one run with the usual parameters:",
             markdown(self.kinds()),
         ]
 
+    def write_results(self, evidence: Evidence, folder: Path, reference: str, command: str) -> None:
+        rows: list[Row] = []
+        for part in self.parts:
+            nodes = part.sweep.fixed["nodes"]
+            rows += [{"nodes": nodes, **row} for row in means_of(evidence.results, [part.name])]
+        write_csv(folder / "means.csv", rows)
+
     def standing(self, results: Results) -> list[Row]:
         """A row for every reading: the verdicts that it gets, and how far its numbers are from the paper's."""
         rows: list[Row] = []
-        for reading, algorithm in self.readings.items():
-            judged = self.judged(results, algorithm)
-            row: Row = {"reading": reading, "run as": algorithm}
+        for name, reading in self.readings.items():
+            judged = self.judged(results, reading)
+            row: Row = {"reading": name, "run as": reading.algorithm}
             for verdict in VERDICTS:
                 row[verdict] = len([item for item in judged if item.verdict == verdict])
             off = [abs(log(found / said)) for found, said in [_numbers(item) for item in judged] if found and said]
@@ -56,34 +72,45 @@ class Readings(Overview):
             rows.append(row)
         return rows
 
-    def judged(self, results: Results, algorithm: str) -> list[Judged]:
+    def judged(self, results: Results, reading: Reading) -> list[Judged]:
         """The claims, if this is what is run."""
         seen = {}
-        for part in self.parts:
+        for part in self._parts(reading.prefix):
             if part.name in results:
                 result = results[part.name]
-                pair = (algorithm, result.sweep.baseline)
+                pair = (reading.algorithm, result.sweep.baseline)
                 sweep = replace(result.sweep, algorithms=pair)
                 runs = {point: {name: records[name] for name in pair} for point, records in result.runs.items()}
-                seen[part.name.removeprefix(self.prefix)] = SweepResult(sweep, runs)
+                seen[part.name.removeprefix(reading.prefix)] = SweepResult(sweep, runs)
         return [claim.judge(seen) for claim in self.stated if set(claim.criterion.figures) <= set(seen)]
 
     def kinds(self) -> list[Row]:
         """A row for every reading, and for the algorithm that they are compared with."""
-        sweep = self.parts[0].sweep
-        point = sweep.points()[len(sweep.points()) // 2]
+        work = {name: self._usual(reading) for name, reading in self.readings.items()}
+        for reading in self.readings.values():
+            first = self._parts(reading.prefix)[0].sweep
+            name = f"compared with, {first.fixed['nodes']} processes"
+            work.setdefault(name, self._usual(replace(reading, algorithm=first.baseline)))
         rows: list[Row] = []
-        for name, algorithm in (*self.readings.items(), ("compared with", sweep.baseline)):
-            work: Replication = sweep.replication(algorithm, point, 0)
-            result = run_once(work.scenario(), work.seed)
-            row: Row = {"reading": name, "run as": algorithm, "all": f"{result.messages_per_entry:.1f}"}
+        for name, replication in work.items():
+            result = run_once(replication.scenario(), replication.seed)
+            row: Row = {"reading": name, "run as": replication.algorithm, "all": f"{result.messages_per_entry:.1f}"}
             counts = result.messages_by_kind
             row["of these"] = ", ".join([f"{kind} {counts[kind] / result.entries:.1f}" for kind in counts])
             rows.append(row)
         return rows
 
+    def _usual(self, reading: Reading) -> Replication:
+        """A run in the middle of the first figure."""
+        sweep = self._parts(reading.prefix)[0].sweep
+        return sweep.replication(reading.algorithm, sweep.points()[len(sweep.points()) // 2], 0)
+
+    def _parts(self, prefix: str) -> list[Figure]:
+        return [part for part in self.parts if part.name.startswith(prefix)]
+
     def _figures(self) -> list[str]:
-        return [name.removeprefix(self.prefix) for name in self.figures()]
+        prefix = next(iter(self.readings.values())).prefix
+        return [part.name.removeprefix(prefix) for part in self._parts(prefix)]
 
 
 def _numbers(item: Judged) -> tuple[float | None, float | None]:

@@ -97,8 +97,7 @@ DRS_GME = Paper(
         " run is compared. At the load 'all together' the holder of the token enters for free, and the mean is that of"
         " its followers. Where the paper gives both ends of a range, both have to occur.",
         "A session that its captain begins with a request of its own follows at once, which the paper does not count.",
-        "These claims were written down and committed before the runs, whose seeds (from 1001) had not been used for"
-        " them before.",
+        "These claims were written down and committed before the first runs with these seeds (from 1001).",
         "With different groups the average size hardly grows: with every token go n - 1 requests, which are small.",
         "Forum switches, and that n processes make a lost token again, are measured by tests only: they need requests"
         " at times that depend on n.",

@@ -191,6 +191,8 @@ SURVEY = Paper(
         " twentieth, and half a message: N for one that costs any message, if 0 stands for a token at hand.",
         "'avg log N' and 'O(log N)' are claims about growth: from 31 to 1023 processes the mean under light load may"
         " grow as the logarithm does, and a quarter more.",
+        "Mishra and Srimani's second algorithm, of which the survey says in two sentences that a central coordinator is"
+        " moved among the nodes, is not built (see docs/algorithms.md).",
         "Table 3: K is 3.",
         "Raynal's numbers grow with every step of the turn, which makes long runs slow. So each process makes at most"
         " 2 requests in table 2, and the figure has at most 31 processes.",
