@@ -5,11 +5,14 @@ that include their headers, are compiled again: generated C, objects and librari
 of everything that went into it. (One library for all of them is hardly faster to run, but a new string in one module
 then changes the C of every module. mypyc's own cache is not used: it forgets runtime files that cached modules need.)
 
+Message classes get constructors before: `write_expanded` says why. Their sources in `src/` remain as they are.
+
 pip shows what a build prints only when asked to (-v). `congenial --version` says whether the package is compiled.
 """
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import sys
@@ -25,6 +28,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 PACKAGE = Path("src/congenial")
+EXPANDED = Path("build/expanded")
 COMPILED = ("kernel", "problems", "parts", "algorithms", "transform", "systems", "sim", "checker")
 INTERPRETED = (  # run once per run, not per event
     "sim/arrivals.py",
@@ -46,6 +50,18 @@ INTERPRETED = (  # run once per run, not per event
     "checker/tasks.py",
     "checker/workers.py",
 )
+COMPILED_TOO = (  # what one message on the network runs through; the rest of `net` is interpreted
+    "net/door.py",
+    "net/entrance.py",
+    "net/forms.py",
+    "net/frames.py",
+    "net/held.py",
+    "net/histogram.py",
+    "net/link.py",
+    "net/stream.py",
+    "net/turn.py",
+    "net/view_door.py",
+)
 NOTICE = "congenial: not compiled ({}); the package works, but simulates and checks several times slower"
 QUIET = 5.0  # seconds between two lines of progress where the output is not a terminal
 
@@ -56,25 +72,93 @@ def notice(reason: object) -> None:
 
 def modules() -> list[str]:
     """The source files to compile."""
-    missing = [name for name in INTERPRETED if not (PACKAGE / name).exists()]
+    missing = [name for name in (*INTERPRETED, *COMPILED_TOO) if not (PACKAGE / name).exists()]
     if missing:
-        raise FileNotFoundError(f"INTERPRETED in setup.py names files that do not exist: {', '.join(missing)}")
+        raise FileNotFoundError(f"setup.py names files that do not exist: {', '.join(missing)}")
     files = [path for room in COMPILED for path in sorted((PACKAGE / room).rglob("*.py"))]
-    return [str(path) for path in files if path.relative_to(PACKAGE).as_posix() not in INTERPRETED]
+    files = [path for path in files if path.relative_to(PACKAGE).as_posix() not in INTERPRETED]
+    return [str(path) for path in [*files, *[PACKAGE / name for name in COMPILED_TOO]]]
 
 
 def generate_c() -> list[Extension]:
     from mypyc.build import mypycify
 
-    made: list[Extension] = mypycify(
-        ["--follow-imports=silent", f"--cache-dir={os.devnull}", *modules()],
-        opt_level="2",
-        debug_level="0",
-        separate=True,
-        include_runtime_files=False,
-        target_dir=f"build/c.{sys.implementation.cache_tag}",
-    )
+    write_expanded()
+    here = os.getcwd()
+    os.chdir(EXPANDED)  # there all files have the names that they have here, also in error messages
+    try:
+        made: list[Extension] = mypycify(
+            ["--follow-imports=silent", f"--cache-dir={os.devnull}", *modules()],
+            opt_level="2",
+            debug_level="0",
+            separate=True,
+            include_runtime_files=False,
+            target_dir=f"../c.{sys.implementation.cache_tag}",
+        )
+    finally:
+        os.chdir(here)
+    for extension in made:
+        for paths in (extension.sources, extension.depends, extension.include_dirs):
+            paths[:] = [os.path.normpath(EXPANDED / path) for path in paths]
     return made
+
+
+# -- constructors of messages ------------------------------------------------------------------------------
+
+Fields = list[tuple[str, str]]  # names and types
+PLAIN = ("int", "bool", "float", "str", "bytes", "tuple[int, ...]")
+
+
+def write_expanded() -> None:
+    """Copy the package, and give every message class the constructor that its decorator would make. The decorator's is
+    interpreted, and takes six times as long as a compiled one."""
+    shutil.rmtree(EXPANDED, ignore_errors=True)
+    lines = {path: path.read_text("utf-8").split("\n") for path in sorted(PACKAGE.rglob("*.py"))}
+    trees = {path: ast.parse("\n".join(text)) for path, text in lines.items()}
+    names = {path: full_names(path, tree) for path, tree in trees.items()}
+    known: dict[str, Fields] = {"congenial.kernel.message.Message": []}
+    found = -1
+    while len(known) > found:  # a class comes after the one that it inherits from
+        found = len(known)
+        for path, tree in trees.items():
+            for kind in tree.body:
+                if isinstance(kind, ast.ClassDef) and "dataclass(frozen=True)" in map(ast.unparse, kind.decorator_list):
+                    name, *bases = [resolved(word, names[path]) for word in (kind.name, *map(ast.unparse, kind.bases))]
+                    if name not in known and len(bases) == 1 and bases[0] in known:
+                        known[name] = expand(kind, known[bases[0]], lines[path])
+    for path, text in lines.items():
+        (EXPANDED / path).parent.mkdir(parents=True, exist_ok=True)
+        (EXPANDED / path).write_text("\n".join(text), "utf-8")
+    shutil.copy("pyproject.toml", EXPANDED)
+
+
+def full_names(path: Path, tree: ast.Module) -> dict[str, str]:
+    """What the names of a module's classes and imports stand for."""
+    module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+    names = {node.name: f"{module}.{node.name}" for node in tree.body if isinstance(node, ast.ClassDef)}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom):
+            names |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def resolved(name: str, names: dict[str, str]) -> str:
+    first, dot, rest = name.partition(".")
+    return names.get(first, first) + dot + rest
+
+
+def expand(kind: ast.ClassDef, inherited: Fields, lines: list[str]) -> Fields:
+    """Write a constructor into the empty line below a class, so that lines keep their numbers. Returns its fields."""
+    own = [node for node in kind.body if isinstance(node, ast.AnnAssign) and "ClassVar" not in ast.unparse(node)]
+    fields = [(name, shape if shape in PLAIN else "object") for name, shape in inherited]  # others may be unknown here
+    fields += [(ast.unparse(node.target), ast.unparse(node.annotation)) for node in own]
+    below = kind.end_lineno or 0
+    simple = all(node.value is None or ast.unparse(node.value).startswith("field(metadata=") for node in own)
+    if fields and simple and not lines[below]:
+        parameters = ", ".join(f"{name}: {shape}" for name, shape in fields)
+        settings = "; ".join(f"object.__setattr__(self, {name!r}, {name})" for name, _ in fields)
+        lines[below] = f"    def __init__(self, {parameters}) -> None: {settings}"
+    return fields
 
 
 class Compile(build_ext):

@@ -10,12 +10,15 @@ Congenial the processes are the nodes), and the servers of the others, which thi
 data in a temporary folder. `other_locks.py` says how each is used. One that is not installed is left out with a
 message; --install installs servers with apt-get.
 
-`own-thread` is Congenial with each node in a thread of its own, beside the event loop of the program.
+`own-thread` is Congenial with each node in a thread of its own, beside the event loop of the program, and `tls` is
+Congenial with certificates. For these, and for Congenial itself, `cpu` is the processor's time of all processes
+together, for each entry.
 
 The scenarios, and the time that each measures:
 
 - `fresh`: acquire and release a lock that another process held last; `again`: one that this process held last
 - `two` and `eight`: so many processes compete for one lock; from one holder's release to the next one's entry
+- `crowd`: three processes with 200 tasks each compete for 50 locks, as quickly as they can; the wait (Congenial only)
 - `readers`: eight processes read nine times out of ten; `groups`: eight processes, four groups with skew; the wait
 
 Competing processes hold for two milliseconds, so that others wait when they release. The raw hop is one message between
@@ -43,8 +46,9 @@ from typing import Any
 from other_locks import OTHERS, Other, running, server_is_installed
 from workers import Worker, answer, at, end, free_port, hear, say, start, tell
 
-SCENARIOS = {"fresh": 1, "again": 1, "two": 2, "eight": 8, "readers": 8, "groups": 8}  # processes that compete
-OURS = ("congenial", "own-thread")
+SCENARIOS = {"fresh": 1, "again": 1, "two": 2, "eight": 8, "crowd": 3, "readers": 8, "groups": 8}  # how many compete
+CROWD, CROWD_LOCKS = 200, 50  # tasks of a process, and locks
+OURS = ("congenial", "own-thread", "tls")
 SYSTEMS = (*OURS, *OTHERS)
 MINORITY = "the crash of a minority of the processes"
 SURVIVES = {**dict.fromkeys(OURS, MINORITY), **{name: other.survives for name, other in OTHERS.items()}}
@@ -54,6 +58,7 @@ MEANING = {
     "again": "acquire and release a lock that this process held last",
     "two": "two processes compete: from the release by one to the entry of the other",
     "eight": "eight processes compete: from a release to the next entry",
+    "crowd": f"three processes with {CROWD} tasks each compete for {CROWD_LOCKS} locks: the wait",
     "readers": "eight processes, nine of ten read: the wait",
     "groups": "eight processes, four groups: the wait",
 }
@@ -62,6 +67,7 @@ HOPS = 1000
 GROUPS, WEIGHTS = ("red", "green", "blue", "white"), (8, 4, 2, 1)
 
 Span = tuple[float, float, float]  # asked, entered, left
+Measured = tuple[list[list[Span]], float]  # the spans of each process, and the processor's time of all
 
 
 # -- one process of a measurement ------------------------------------------------------------------------------
@@ -71,6 +77,8 @@ def wanted(scenario: str, turn: int, rng: random.Random) -> tuple[str, str, str,
     """What to ask for next: name, mode, group, and how long to hold it."""
     if scenario == "fresh":
         return f"fresh {turn}", "exclusive", "", 0.0
+    if scenario == "crowd":
+        return f"crowd {rng.randrange(CROWD_LOCKS)}", "exclusive", "", 0.0
     if scenario == "readers":
         return "catalogue", "shared" if rng.random() < 0.9 else "exclusive", "", HOLD
     if scenario == "groups":
@@ -80,37 +88,52 @@ def wanted(scenario: str, turn: int, rng: random.Random) -> tuple[str, str, str,
 
 async def congenial_worker(job: dict[str, Any]) -> None:
     import congenial
-    from congenial.net.names import first_holder, lock_key
 
-    rng = random.Random(job["number"])
     scenario, seconds = job["scenario"], job["seconds"]
     loop = asyncio.get_running_loop()
-    cluster: Any
-    async with congenial.join(job["name"], job["nodes"], own_thread=job["system"] == "own-thread") as cluster:  # type: ignore[call-overload]
+    settings: dict[str, Any] = {"own_thread": job["system"] == "own-thread"}
+    if job["certificates"]:
+        paths = [f"{job['certificates']}/{file}" for file in ("ca.pem", "{name}.pem", "{name}.key")]
+        settings["tls"] = congenial.Tls(*paths)
+    async with congenial.join(job["name"], job["nodes"], **settings) as cluster:
         await cluster.ready()
         spans: list[Span] = []
         say("ready")
         await loop.run_in_executor(None, hear)
-        turn = 0
-        end = time.perf_counter() + (seconds if job["active"] else 0)
-        while time.perf_counter() < end:
-            turn += 1
-            name, mode, group, hold = wanted(scenario, turn, rng)
-            if scenario == "fresh" and first_holder(lock_key(name), len(job["nodes"])) == 0:
-                continue  # it would be ours from the beginning
-            if mode == "group":
-                lock = cluster.group(name, group)
-            else:
-                lock = cluster.shared(name) if mode == "shared" else cluster.exclusive(name)
-            asked = time.perf_counter()
-            async with lock:
-                entered = time.perf_counter()
-                if hold:
-                    await asyncio.sleep(hold)
-                left = time.perf_counter()
-            spans.append((asked, entered, time.perf_counter() if scenario in ("fresh", "again") else left))
-        say(spans)
+        began = time.process_time()
+        if job["active"]:
+            tasks = CROWD if scenario == "crowd" else 1
+            await asyncio.gather(*[visit(job, task, cluster, spans) for task in range(tasks)])
+        else:
+            await asyncio.sleep(seconds)
+        say([spans, time.process_time() - began])
         await loop.run_in_executor(None, hear)  # no node leaves while others measure
+
+
+async def visit(job: dict[str, Any], task: int, cluster: Any, spans: list[Span]) -> None:
+    """What one task does."""
+    from congenial.net.names import first_holder, lock_key
+
+    scenario = job["scenario"]
+    rng = random.Random(CROWD * job["number"] + task)
+    turn = 0
+    end = time.perf_counter() + job["seconds"]
+    while time.perf_counter() < end:
+        turn += 1
+        name, mode, group, hold = wanted(scenario, turn, rng)
+        if scenario == "fresh" and first_holder(lock_key(name), len(job["nodes"])) == 0:
+            continue  # it would be ours from the beginning
+        if mode == "group":
+            lock = cluster.group(name, group)
+        else:
+            lock = cluster.shared(name) if mode == "shared" else cluster.exclusive(name)
+        asked = time.perf_counter()
+        async with lock:
+            entered = time.perf_counter()
+            if hold:
+                await asyncio.sleep(hold)
+            left = time.perf_counter()
+        spans.append((asked, entered, time.perf_counter() if scenario in ("fresh", "again") else left))
 
 
 def other_worker(job: dict[str, Any]) -> None:
@@ -134,7 +157,7 @@ def other_worker(job: dict[str, Any]) -> None:
         left = time.perf_counter()
         leave()
         spans.append((asked, entered, time.perf_counter() if job["scenario"] in ("fresh", "again") else left))
-    say(spans)
+    say([spans, 0.0])
     hear()
 
 
@@ -205,30 +228,37 @@ async def raw_worker(job: dict[str, Any]) -> None:
 # -- measuring ---------------------------------------------------------------------------------------------------
 
 
-def measure(system: str, scenario: str, seconds: float, ports: list[int]) -> list[list[Span]]:
-    """The spans of every process that competed."""
+def measure(
+    system: str, scenario: str, seconds: float, ports: list[int], folder: str
+) -> tuple[list[list[Span]], float]:
+    """The spans of every process that competed, and the CPU time of all processes of ours."""
     processes = SCENARIOS[scenario]
     members = max(3, processes) if not ports else processes  # where the processes are the nodes
     names = [chr(ord("a") + at) for at in range(members)]
     nodes = {name: f"127.0.0.1:{free_port()}" for name in names}
+    if system == "tls":
+        from congenial.net.certs import make_certificates
+
+        make_certificates(names, folder)
     workers: list[Worker] = []
     try:
         for number, name in enumerate(names):
             job = {
                 "system": system, "scenario": scenario, "seconds": seconds, "ports": ports, "name": name,
                 "nodes": nodes, "number": number, "active": number < processes,
+                "certificates": folder if system == "tls" else "",
             }  # fmt: skip
             workers.append(start(job))
         for worker in workers:
             assert answer(worker) == "ready"
         tell(workers, "go")
-        spans = [answer(worker) for worker in workers]
+        spans, cpu = zip(*[answer(worker) for worker in workers], strict=True)
         tell(workers, "bye")
         for worker in workers:
             worker.wait(20)
     finally:
         end(workers)
-    return spans[:processes]
+    return list(spans[:processes]), sum(cpu)
 
 
 def raw_hop() -> list[float]:
@@ -321,11 +351,15 @@ def compare_systems(options: argparse.Namespace) -> None:
             continue
         with tempfile.TemporaryDirectory() as folder, running(other, Path(folder)) as ports:
             for scenario in options.scenarios.split(",") if options.scenarios else SCENARIOS:
+                if scenario == "crowd" and system not in OURS:
+                    continue
                 print(f"measuring {system}, {scenario}", file=sys.stderr)
-                spans = measure(system, scenario, options.seconds, ports)
+                spans, cpu = measure(system, scenario, options.seconds, ports, folder)
                 times = times_of(scenario, spans)
                 entries = sum([len(mine) for mine in spans])
                 row = {"scenario": scenario, "system": system, "per_second": entries / options.seconds}
+                if system in OURS:
+                    row["cpu"] = cpu / max(entries, 1)
                 rows.append({**row, "p50": at(0.5, times), "p99": at(0.99, times), "survives": SURVIVES[system]})
     order = {name: place for place, name in enumerate(["raw hop", *SCENARIOS])}
     rows.sort(key=lambda row: order[row["scenario"]])
@@ -338,11 +372,12 @@ def compare_systems(options: argparse.Namespace) -> None:
 
 
 def show(rows: list[dict[str, Any]]) -> None:
-    print(f"{'scenario':10} {'system':12} {'entries/s':>10} {'p50 us':>10} {'p99 us':>10}  survives")
+    print(f"{'scenario':10} {'system':12} {'entries/s':>10} {'p50 us':>10} {'p99 us':>10} {'cpu us':>8}  survives")
     for row in rows:
         rate = f"{row['per_second']:10.0f}" if "per_second" in row else " " * 10
         times = f"{row['p50'] * 1e6:10.1f} {row['p99'] * 1e6:10.1f}"
-        print(f"{row['scenario']:10} {row['system']:12} {rate} {times}  {row.get('survives', '')}")
+        cpu = f"{row['cpu'] * 1e6:8.1f}" if "cpu" in row else " " * 8
+        print(f"{row['scenario']:10} {row['system']:12} {rate} {times} {cpu}  {row.get('survives', '')}")
     ours = {row["scenario"]: row for row in rows if row["system"] == "congenial"}
     hop = rows[0]["p50"]
     if "two" in ours:
@@ -373,13 +408,14 @@ def page(rows: list[dict[str, Any]]) -> str:
         if mine:
             lines += [f"## {scenario.capitalize()}", "", f"{MEANING[scenario].capitalize()}.", ""]
             lines += [
-                "| system | p50 | in hops | p99 | entries per second | a lock survives |",
-                "| --- | --: | --: | --: | --: | --- |",
+                "| system | p50 | in hops | p99 | entries per second | CPU per entry | a lock survives |",
+                "| --- | --: | --: | --: | --: | --: | --- |",
             ]
             for row in mine:
                 rate = f"{row['per_second']:,.0f}" if "per_second" in row else ""
                 times = f"{row['p50'] * 1e6:,.1f} | {row['p50'] / hop:.2f} | {row['p99'] * 1e6:,.1f}"
-                lines.append(f"| {row['system']} | {times} | {rate} | {row.get('survives', '')} |")
+                cpu = f"{row['cpu'] * 1e6:,.1f}" if "cpu" in row else ""
+                lines.append(f"| {row['system']} | {times} | {rate} | {cpu} | {row.get('survives', '')} |")
             lines.append("")
     return "\n".join(lines)
 

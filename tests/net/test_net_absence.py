@@ -13,6 +13,7 @@ import pytest
 from netlab import QUICK, address_of, clusters, crash, listener
 
 import congenial
+from congenial.net.absence import hopeless_since
 from congenial.net.config import ClusterConfig, free_addresses
 from congenial.net.locks import Cluster
 
@@ -93,5 +94,16 @@ def test_two_processes_with_one_name_both_say_so(caplog: pytest.LogCaptureFixtur
                     pass  # nobody is disturbed
             finally:
                 await second.close()
+
+    run(story())
+
+
+def test_a_process_that_has_forgotten_and_knows_nobody_any_more_has_waited_since_now() -> None:
+    async def story() -> None:
+        async with clusters(1) as (a,):
+            membership = a._host.membership
+            assert hopeless_since(membership, 7.0) is None
+            membership.forgetful_voters = lambda: [membership.me]
+            assert hopeless_since(membership, 7.0) == 7.0
 
     run(story())

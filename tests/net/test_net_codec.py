@@ -17,20 +17,9 @@ from congenial.algorithms.group.token_gme import Request
 from congenial.kernel.message import Message, field_types
 from congenial.net.codec import Vocabulary, message_kinds
 from congenial.net.errors import ProtocolError
-from congenial.net.wire import (
-    HEADER,
-    LONGEST_FRAME,
-    VERSION,
-    Ack,
-    Bye,
-    Challenge,
-    Data,
-    Frame,
-    FrameReader,
-    Hello,
-    LockData,
-    encode_frame,
-)
+from congenial.net.frames import HEADER, LONGEST_FRAME, VERSION, FrameReader, encode_frame
+from congenial.net.link import LOCK_DATA
+from congenial.net.wire import Ack, Bye, Challenge, Data, Frame, Hello, LockData
 from congenial.systems.catalogue import ALGORITHMS
 
 VOCABULARIES = {name: Vocabulary(algorithm) for name, algorithm in ALGORITHMS.items()}
@@ -173,6 +162,12 @@ def test_other_versions_and_long_frames_are_refused() -> None:
 def test_deep_nesting_is_refused() -> None:
     with pytest.raises(ProtocolError):
         TOKEN_GME.decode_frame(b"\x91" * 100_000)
+
+
+def test_a_frame_may_be_written_as_a_tuple() -> None:
+    """As links write what most frames are."""
+    body = TOKEN_GME.dump(Request(1, (2,)))
+    assert encode_frame((LOCK_DATA, 5, 4, "x", 2, 0, body)) == encode_frame(LockData(5, 4, "x", 2, 0, body))
 
 
 def test_the_header_is_version_and_length() -> None:

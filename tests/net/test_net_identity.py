@@ -20,11 +20,12 @@ from congenial.net.addresses import address
 from congenial.net.certs import make_certificates
 from congenial.net.config import ClusterConfig, Tls
 from congenial.net.errors import ClusterDegraded, ProtocolError
+from congenial.net.frames import FrameReader, encode_frame
 from congenial.net.link import Link
 from congenial.net.locks import Cluster
 from congenial.net.membership import Membership
 from congenial.net.roster import Roster, new_incarnation
-from congenial.net.wire import Bye, Challenge, Data, FrameReader, LockData, encode_frame
+from congenial.net.wire import Bye, Challenge, Data, LockData
 
 
 async def until(condition: Callable[[], bool], limit: float = 30) -> None:
@@ -197,7 +198,8 @@ def test_a_process_whose_name_was_taken_stops_for_good(caplog: pytest.LogCapture
             held = await members[0].mutex("x").acquire()
             calls = [task for task in first.tasks if "calls" in task.get_name()]
             for task in calls:
-                task.cancel()  # it is cut off for a moment
+                task.cancel()  # it is cut off for a moment: it calls nobody, and cannot be called
+            first.porter.close()
             hang_up(members[0])
             async with started("a", members[0].config) as second:
                 await second.ready(20)

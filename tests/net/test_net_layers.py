@@ -15,9 +15,9 @@ LAYERS = (  # from the bottom
     STORAGE
     | {"errors", "logs", "names", "operations", "local", "checked", "addresses", "config", "secret"}
     | {"authority", "certs", "tls", "forks", "notify", "loop_thread", "histogram", "asks"},
-    {"wire", "turn", "numbering", "lease", "endpoints", "call"},
-    {"view_lease"},
-    {"codec", "handshake"},
+    {"wire", "turn", "numbering", "lease", "endpoints", "call", "forms"},
+    {"view_lease", "frames"},
+    {"codec", "handshake", "stream"},
     {"link"},
     {"connection", "greeting"},
     {"porter", "roster", "suspicion"},

@@ -20,8 +20,9 @@ from congenial.net.link import Link
 from congenial.net.locks import Cluster, Lock
 from congenial.net.storage import Storage
 from congenial.net.turn import Turn
-from congenial.net.view_lease import ViewLease
+from congenial.net.view_lease import Grants, ViewLease
 from congenial.net.wire import Beat, Echo
+from congenial.parts.views import View
 from congenial.problems.weak import Counter
 
 PATIENCE = QUICK.suspect_after
@@ -145,6 +146,100 @@ class Receiver:
     def on_beat(self, link: Link, beat: Beat) -> None: ...
 
     def on_echo(self, link: Link, echo: Echo) -> None: ...
+
+
+# -- what a new view waits for -----------------------------------------------------------------------------------
+
+
+def view(number: int, *members: tuple[int, int, int], left: tuple[int, ...] = (), voters: int = 3) -> View:
+    """Members are processes with birth and life."""
+    return View(number, tuple([(*life, 0, "") for life in members]), ((0, 0), (1, 0), (2, 0))[:voters], left)
+
+
+A, B, C = (0, 0, 0), (1, 0, 0), (2, 0, 0)
+RESTARTED, FORGETFUL = (2, 0, 1), (2, 77, 0)
+ALL = view(4, A, B, C)
+
+
+@pytest.mark.parametrize(
+    ("after", "rest"),
+    [
+        (view(5, A, B), 3.0),
+        (view(5, A, B, left=(2,)), 0.0),
+        (view(5, A, B, C), 0.0),
+        (view(5, A, B, RESTARTED), 3.0),  # programs that it has served may still rely on its lease
+        (view(5, A, B, FORGETFUL), 3.0),
+    ],
+)
+def test_a_new_view_waits_for_leases_of_processes_that_cannot_tell_themselves(after: View, rest: float) -> None:
+    time = Time()
+    grants = Grants(1, 8.0, time)
+    for life in (A, C):
+        grants.grant(life, 3.0)
+    assert grants.on_view(ALL, after, 0) == rest
+
+
+@pytest.mark.parametrize(("voters", "rest"), [(3, 3.0), (1, 8.0)])
+def test_new_voters_do_not_know_what_others_have_granted_before_all_have_told(voters: int, rest: float) -> None:
+    """A majority of the same voters tell in the next view, too."""
+    grants = Grants(1, 8.0, Time())
+    grants.grant(C, 3.0)
+    grants.on_view(ALL, view(5, A, B, voters=voters), 0)
+    assert grants.on_view(view(5, A, B, voters=voters), view(6, A, B, voters=voters), 0) == rest
+
+
+def test_new_voters_are_told_which_leases_members_have_taken_along() -> None:
+    time = Time()
+    grants = Grants(1, 8.0, time)
+    grants.on_view(ALL, view(5, A, B, C, voters=1), 0)
+    grants.on_told(C, 2.0)
+    time.now += 0.5
+    assert grants.on_view(view(5, A, B, C, voters=1), view(6, A, B, voters=1), 0) == 1.5
+
+
+def test_what_all_have_told_is_known() -> None:
+    time = Time()
+    grants = Grants(1, 8.0, time)
+    grants.grant(C, 3.0)
+    assert grants.on_view(ALL, view(5, A, B), 0) == 3.0
+    grants.on_all_told(4.0)
+    time.now += 3.0
+    assert grants.on_view(view(5, A, B), view(6, A, B), 0) == 1.0
+    grants.on_all_told(0.0)
+    assert grants.on_view(view(6, A, B), view(7, A, B), 0) == 0.0
+
+
+def test_a_member_that_has_just_joined_knows_nothing_of_the_views_before() -> None:
+    grants = Grants(2, 8.0, Time())
+    assert grants.on_view(view(0, A), view(5, A, B), -1) == 0.0
+    assert grants.on_view(view(5, A, B), view(6, A, B, C), 6) == 0.0
+    assert grants.on_view(view(6, A, B, C), view(7, B, C), 6) == 8.0, "0 may have a lease, and so may those before it"
+    grants.on_all_told(0.0)
+    assert grants.on_view(view(7, B, C), view(8, C), 6) == 8.0, "1 may have taken along a lease"
+
+
+def test_a_member_that_was_excluded_and_is_back_tells_how_long_programs_may_rely_on_its_old_lease() -> None:
+    time = Time()
+    lease = ViewLease(2, 8.0, 0.0, 1.0, 1.0, time)
+    assert lease.begin(ALL, 0, 0) == 0.0
+    lease.grant_in(4, 0, time.now, 3.0)
+    assert lease.left() == 3.0
+    time.now += 1.0
+    assert lease.begin(view(5, A, B), 0, -1) == 2.0
+    assert lease.over()
+    time.now += 0.5
+    assert lease.begin(view(6, A, B, C), 0, 6) == 1.5
+    time.now += 2.0
+    assert lease.begin(view(7, A, B, C), 0, 6) == 0.0
+
+
+def test_a_member_that_stays_keeps_its_lease() -> None:
+    time = Time()
+    lease = ViewLease(2, 8.0, 0.0, 1.0, 1.0, time)
+    lease.begin(ALL, 0, 0)
+    lease.grant_in(4, 0, time.now, 3.0)
+    assert lease.begin(view(5, B, C), 0, 0) == 0.0
+    assert lease.left() == 3.0
 
 
 # -- a member that is cut off ------------------------------------------------------------------------------------

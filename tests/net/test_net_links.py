@@ -6,19 +6,25 @@ import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+import msgspec
 import pytest
 from netlab import QUICK, Cable, address_of, cabled_clusters, listener
 
 from congenial.algorithms.group.token_gme import Request
 from congenial.net.config import ClusterConfig
+from congenial.net.connection import Connection
+from congenial.net.frames import encode_frame
 from congenial.net.host import Host
 from congenial.net.link import FULL, Link
 from congenial.net.locks import Cluster
 from congenial.net.names import first_holder, lock_key
 from congenial.net.porter import start_listening
-from congenial.net.wire import Data
+from congenial.net.storage import Storage
+from congenial.net.turn import Turn
+from congenial.net.wire import Ack, Data
 
 CUTS = 2000
 IMPATIENT = replace(QUICK, reconnect=0.0002, reconnect_most=0.001)
@@ -182,3 +188,48 @@ async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(20):
         while not condition():
             await asyncio.sleep(0.01)
+
+
+class Above:
+    """A membership, as far as a connection needs it."""
+
+    def __init__(self) -> None:
+        self.name = "a"
+        self.secret = SimpleNamespace(key=bytes(32))
+        self.turn = Turn(Storage())
+        self.connections: dict[Connection, None] = {}
+        self.decode_frame = msgspec.msgpack.Decoder(Ack).decode
+        self.heard: list[int] = []
+
+    def on_frame(self, frame: Ack) -> None:
+        self.heard.append(frame.received)
+        self.turn.admits = frame.received == 2  # as if it had let a task in
+
+    def detach(self, connection: Connection) -> None: ...
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_task_that_is_let_in_runs_before_the_frames_after(lost: bool) -> None:
+    def arrive(connection: Connection, *numbers: int) -> None:
+        raw = b"".join([encode_frame(Ack(number)) for number in numbers])
+        connection.get_buffer(-1)[: len(raw)] = raw
+        connection.buffer_updated(len(raw))
+
+    async def story() -> None:
+        above: Any = Above()
+        connection = Connection(above, asyncio.get_running_loop())
+        connection.link, connection.accepted = above, True
+        connection.stream.link = above
+        connection.transport = cast(asyncio.Transport, object())
+        arrive(connection, 1, 2, 3, 4)
+        assert above.heard == [1, 2]
+        arrive(connection, 5)
+        assert above.heard == [1, 2]
+        if lost:
+            connection.connection_lost(None)
+        else:
+            await asyncio.sleep(0)
+        assert above.heard == [1, 2, 3, 4, 5]
+        connection.deadline.cancel()
+
+    asyncio.run(story())

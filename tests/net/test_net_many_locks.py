@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -49,7 +50,7 @@ def test_a_new_view_moves_only_locks_in_use(monkeypatch: pytest.MonkeyPatch) -> 
     spy(ViewHall)
 
     async def story() -> None:
-        async with clusters(3, timing=QUICK) as (a, b, c):
+        async with clusters(3, timing=replace(QUICK, suspect_after=2.0)) as (a, b, c):
             await use_all(a)
             async with a.semaphore("gone", 3):
                 pass

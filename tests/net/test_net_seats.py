@@ -302,6 +302,31 @@ def test_a_turn_syncs_and_writes_once_at_its_end() -> None:
     assert storage.order[3:] == ["sync", "write"]
 
 
+def test_a_task_that_is_let_in_runs_before_what_was_sent_leaves() -> None:
+    storage, soon = Recorder(), []
+    turn = Turn(storage)
+    turn.soon = soon.append
+    with turn:
+        turn.unwritten.append(storage)
+        turn.admits = True
+    assert storage.order == ["sync"]  # before the task runs
+    soon.pop()()
+    assert storage.order == ["sync", "write"]
+    with turn:
+        turn.unwritten.append(storage)
+        turn.admits = True
+    with turn:  # what the task sends takes the rest along
+        turn.unwritten.append(storage)
+    assert storage.order[2:] == ["sync", "sync", "write", "write"]
+    soon.pop()()
+    with turn:
+        turn.unwritten.append(storage)
+        turn.admits = True
+    turn.silent = True
+    soon.pop()()
+    assert storage.order[6:] == ["sync"]
+
+
 def test_a_turn_that_cannot_save_writes_nothing_and_nor_does_a_later_one() -> None:
     class Full(Recorder):
         def sync(self) -> None:

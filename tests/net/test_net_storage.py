@@ -20,12 +20,12 @@ from congenial.kernel.node import Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.net import host as host_module
+from congenial.net.codec import Vocabulary
 from congenial.net.config import ClusterConfig, free_addresses
 from congenial.net.errors import ClusterDegraded, LockLost
 from congenial.net.host import Host
 from congenial.net.joining import join
 from congenial.net.journal import Owner
-from congenial.net.link import Link
 from congenial.net.locks import Cluster
 from congenial.net.storage import DirectoryStorage, Storage
 from places import alone
@@ -88,9 +88,9 @@ def test_durable_state_comes_back_and_timers_and_suspicion_reach_the_node(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order: list[str] = []
-    save, send = DirectoryStorage.save, Link.send
+    save, encode = DirectoryStorage.save, Vocabulary.encode
     monkeypatch.setattr(DirectoryStorage, "save", lambda *a: (order.append(f"save {a[1]}"), save(*a))[1])
-    monkeypatch.setattr(Link, "send", lambda *a: (order.append("send"), send(*a))[1])
+    monkeypatch.setattr(Vocabulary, "encode", lambda *a: (order.append("send"), encode(*a))[1])
 
     async def life(expected: int) -> None:
         ends = [listener(), listener()]

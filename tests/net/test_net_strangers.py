@@ -13,7 +13,8 @@ from netlab import clusters
 from visitors import Visitor, call, hello, picture
 
 from congenial.net import viewed
-from congenial.net.wire import VERSION, Ack, Bye, Challenge, Data, Frame, Hello, Query, SeatData, View, encode_frame
+from congenial.net.frames import VERSION, encode_frame
+from congenial.net.wire import Ack, Bye, Challenge, Data, Frame, Hello, Query, SeatData, View
 
 REQUEST = msgspec.Raw(msgspec.msgpack.encode([4, 1, [7]]))  # of token-gme
 

@@ -23,8 +23,9 @@ from congenial.net import authority
 from congenial.net.certs import make_certificates
 from congenial.net.config import ClusterConfig, Tls, address
 from congenial.net.errors import ClusterDegraded
+from congenial.net.frames import encode_frame
 from congenial.net.locks import Cluster
-from congenial.net.wire import Ack, encode_frame
+from congenial.net.wire import Ack
 from places import alone
 
 

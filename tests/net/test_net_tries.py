@@ -16,7 +16,8 @@ import congenial
 from congenial.net.held import Held
 from congenial.net.locks import Cluster, Lock
 from congenial.net.service import serve
-from congenial.net.tries import Triable
+from congenial.net.view_door import FollowingDoor
+from congenial.net.view_hall import ViewHall
 from places import alone
 
 FORMS: dict[str, Callable[[Cluster, str], Lock]] = {
@@ -101,7 +102,7 @@ async def at_home(form: str, name: str, members: list[Cluster]) -> Cluster:
         await use(member, form, name)
     locks = members[0]._host.locks
     entrance = next(entrance for entrance in locks.entrances() if entrance.name == name)
-    assert isinstance(entrance, Triable)
+    assert isinstance(entrance, (FollowingDoor, ViewHall))
     return members[entrance.home()]
 
 

@@ -53,6 +53,27 @@ def test_a_member_that_has_forgotten_a_lock_gets_larger_fences_than_before() -> 
     run(story())
 
 
+@pytest.mark.parametrize("home", [0, 1])
+def test_what_nobody_holds_any_more_when_the_view_changes_is_released_in_the_new_one(home: int) -> None:
+    """A member has entered for tasks that have given up while its lease was over. Once that broke the lock, if the
+    member was its home: it released what it had not yet been told that it holds."""
+
+    async def story() -> None:
+        async with clusters(2, timing=QUICK) as members:
+            name = next(name for name in map(str, range(50)) if first_holder(lock_key(name), 2) == home)
+            await members[0].mutex(name).acquire()
+            door = table(members[0]).doors[lock_key(name)]
+            door._lose_all("the task has given up")
+            before = members[0]._host.locks.agreement.view.number
+            members[0]._host.locks.agreement.renew()
+            await until(lambda: all([member._host.locks.agreement.view.number > before for member in members]))
+            for member in members:
+                async with member.mutex(name, timeout=5):
+                    pass
+
+    run(story())
+
+
 def test_many_locks_make_room_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("congenial.net.viewed.MOST_IDLE", 50)
 

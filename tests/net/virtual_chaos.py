@@ -12,35 +12,23 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import logging
-import os
 import random
-import secrets
 import shutil
 import sys
-import tempfile
-import time
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-from virtual import Machine, Network, VirtualListener, VirtualLoop
+from virtual import Machine
+from virtual_cluster import DRIFT, PATIENCE, VirtualCluster, live
 
 from congenial.kernel.errors import CongenialError
-from congenial.net import lease, link, roster, view_lease
-from congenial.net.config import ClusterConfig, Timing
 from congenial.net.errors import LockLost
 from congenial.net.locks import Cluster
 from congenial.testing.scene import OUTDATED, Scene
 
 SECONDS = 60.0  # of faults
-PATIENCE = 0.5
-DRIFT = 0.05
-TIMING = Timing(heartbeat=0.1, suspect_after=PATIENCE, reconnect=0.01, reconnect_most=0.1, drift=DRIFT)
 LOCKS = 2  # of each kind
 K = 2
 LONGEST_FAULT = 6 * PATIENCE
@@ -48,29 +36,19 @@ CALM = 12 * PATIENCE  # after the last fault; then all must be well
 LONGEST_WAIT = 8 * PATIENCE  # for a lock, when all is well
 
 
-class World:
+class World(VirtualCluster):
     def __init__(self, seed: int, folder: Path) -> None:
         self.rng = random.Random(seed)
-        self.network = Network(random.Random(f"{seed} network"))
-        self.loop = VirtualLoop(self.network)
-        self.folder = folder
-        founders = "abcde"[: self.rng.choice([2, 3, 3, 4, 5])]
-        self.places = {name: f"127.0.0.{at + 1}:7101" for at, name in enumerate(founders)}
-        self.config = ClusterConfig(self.places, timing=TIMING)
-        self.clusters: dict[str, Cluster] = {}
-        self.machines: dict[str, Machine] = {}
+        super().__init__(self.rng.choice([2, 3, 3, 4, 5]), seed, folder)
         self.scenes: dict[str, Scene] = {}
         self.done: Counter[str] = Counter()
         self.faults: Counter[str] = Counter()
         self.violations: list[str] = []
-        self.story: list[str] = []
         self.hit: set[str] = set()
         self.forgetful = ""  # who has lost its memory, and has not got its vote back yet
         self.births: dict[str, int] = {}  # of the founders' memories
         self.calm = False
-
-    def note(self, text: str) -> None:
-        self.story.append(f"{self.loop.now:9.4f}  {text}")
+        self.leaving = 0  # processes that must not take their votes with them: no faults meanwhile
 
     def object_to(self, text: str) -> None:
         self.note(f"VIOLATION {text}")
@@ -78,35 +56,19 @@ class World:
 
     # -- members ---------------------------------------------------------------------------------------
 
-    def start(self, name: str, seeds: tuple[str, ...] = ()) -> None:
-        rate = 1 + self.rng.uniform(-DRIFT, DRIFT) / 2
-        machine = self.network.boot(name, self.places[name], rate)
-        config = replace(self.config, state=str(self.folder / name))
-        if seeds:
-            config = replace(config, nodes={}, seeds=seeds, address=self.places[name])
-        self.machines[name] = machine
-        self.network.run(machine, self._live(name, machine, config))
+    def rate(self) -> float:
+        return 1 + self.rng.uniform(-DRIFT, DRIFT) / 2
 
-    async def _live(self, name: str, machine: Machine, config: ClusterConfig) -> None:
-        cluster = Cluster(name, config, listener=VirtualListener(machine.place))
-        try:
-            await cluster.start()
-        except CongenialError as error:
-            self.note(f"{name} does not get in: {error}")
-            return
-        self.clusters[name] = cluster
-        self.network.answer[machine.place] = cluster._host.membership.porter.connect
+    def on_start(self, name: str, machine: Machine) -> None:
+        cluster = self.clusters[name]
         for number in range(2):
             asyncio.create_task(self._use(cluster, machine, f"{name}{number}"))  # noqa: RUF006 (a machine keeps it)
 
     def crash(self, name: str) -> None:
-        self.network.crash(self.machines[name])
+        super().crash(name)
         for scene in self.scenes.values():  # it holds nothing any more
             for who in [who for who in scene.inside if who.startswith(f"{name}/")]:
                 scene.leave(who)
-        cluster = self.clusters.pop(name, None)
-        if cluster is not None:
-            cluster._host.storage.abandon()
 
     async def _use(self, cluster: Cluster, machine: Machine, who: str) -> None:
         """What a program does."""
@@ -181,7 +143,7 @@ class World:
             await asyncio.sleep(self.rng.expovariate(1 / (2 * PATIENCE)))
             most = len(founders) if self.rng.random() < 0.1 else (len(founders) + 1) // 2  # perhaps no majority is left
             well = [name for name in founders if name not in self.hit]
-            if well and len(self.hit) < most:
+            if well and len(self.hit) < most and not self.leaving:
                 task = asyncio.create_task(self._hit(self.rng.choice(well)))
                 under_way.add(task)
                 task.add_done_callback(under_way.discard)
@@ -213,19 +175,9 @@ class World:
         else:
             if fault == "part":
                 others = [self.rng.choice(others)]
-            await self._cut_for(name, others, fault != "deafen", fault != "mute", seconds)
+            await self.cut_cables(name, others, fault != "deafen", fault != "mute", seconds)
         self.note(f"{name} is well")
         self.hit.discard(name)
-
-    async def _cut_for(self, name: str, others: list[str], outgoing: bool, incoming: bool, seconds: float) -> None:
-        here = self.places[name]
-        there = [self.places[other] for other in others]
-        cables = [(here, place) for place in there if outgoing] + [(place, here) for place in there if incoming]
-        for src, dst in cables:
-            self.network.cut(src, dst)
-        await asyncio.sleep(seconds)
-        for src, dst in cables:
-            self.network.mend(src, dst)
 
     async def _crash_for(self, name: str, seconds: float) -> None:
         forgets = not self.forgetful and self.rng.random() < 0.3 and self._founders_suffice(1)
@@ -262,7 +214,10 @@ class World:
             cluster = self.clusters.get(name)
             if cluster is not None and (self.rng.random() < 0.5 or not self._founders_suffice()):
                 self.note(f"{name} leaves")
+                needed = not self._founders_suffice()
+                self.leaving += needed
                 await self.network.run(self.machines[name], self._leave(name, cluster))
+                self.leaving -= needed
             self.note(f"{name} is gone")
             self.crash(name)
             del self.places[name]
@@ -309,44 +264,8 @@ class World:
                     self.object_to(f"all is well, but {name} does not get {lock.name}: {error}")
 
 
-@contextlib.contextmanager
-def virtual_clocks(loop: VirtualLoop, seed: int) -> Iterator[None]:
-    """Let the members read the clocks of their machines, and not wait for disks."""
-
-    def clock() -> float:
-        return loop.time()
-
-    timed = [lease.Lease.__init__, view_lease.ViewLease.__init__, view_lease.Grants.__init__]
-    before = [function.__defaults__ for function in timed]
-    real, fsync, fdatasync = link.clock, os.fsync, os.fdatasync
-    for function, defaults in zip(timed, before, strict=True):
-        assert defaults is not None
-        function.__defaults__ = (*defaults[:-1], clock)
-    link.clock = clock
-    roster.time = SimpleNamespace(time=lambda: 1.9e9 + loop.now)  # type: ignore[attr-defined]
-    roster.secrets = SimpleNamespace(randbits=random.getrandbits)  # type: ignore[attr-defined]
-    os.fsync = os.fdatasync = lambda file: None
-    random.seed(seed)
-    try:
-        yield
-    finally:
-        for function, defaults in zip(timed, before, strict=True):
-            function.__defaults__ = defaults
-        link.clock, os.fsync, os.fdatasync = real, fsync, fdatasync
-        roster.time, roster.secrets = time, secrets  # type: ignore[attr-defined]
-
-
 def run(seed: int) -> World:
-    folder = Path(tempfile.mkdtemp(prefix="congenial-virtual-"))
-    try:
-        world = World(seed, folder)
-        with virtual_clocks(world.loop, seed):
-            world.loop.run_until_complete(world.run())
-            for name in list(world.clusters):
-                world.crash(name)
-        return world
-    finally:
-        shutil.rmtree(folder)
+    return live(lambda folder: World(seed, folder))
 
 
 def main() -> None:

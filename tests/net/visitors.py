@@ -9,10 +9,11 @@ import msgspec
 
 from congenial.kernel.state import state_of
 from congenial.net.addresses import address
+from congenial.net.frames import FrameReader
 from congenial.net.handshake import Handshake
 from congenial.net.locks import Cluster
 from congenial.net.secret import secret_of
-from congenial.net.wire import Challenge, Frame, FrameReader, Hello
+from congenial.net.wire import Challenge, Frame, Hello
 
 
 def picture(member: Cluster) -> Any:

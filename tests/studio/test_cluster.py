@@ -286,7 +286,7 @@ def test_a_real_cluster_is_looked_at_and_one_node_after_another_is_asked(
 
     async def kill(member: Cluster) -> None:
         for prepare in member._before_leaving:
-            prepare()
+            await prepare()
         member._host.turn.silent = True
         member._host.membership.fall_silent()
         await asyncio.gather(*member._host.membership.tasks, return_exceptions=True)

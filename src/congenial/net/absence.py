@@ -20,15 +20,29 @@ def missing(membership: Membership) -> list[Link]:
         return [link for link in membership.links if link.peer in absent]
     if not membership.rejoins:
         return [link for link in membership.links if link.away]
-    needed = membership.electorate()
+    needed, forgetful = membership.electorate(), membership.forgetful_voters()
     voting = [link for link in membership.links if link.peer in needed]
-    away = [link for link in voting if link.away or not membership.lease.granted_by(link.peer)]
-    return [] if 2 * (len(needed) - len(away)) > len(needed) else away
+    away = [
+        link for link in voting if link.away or link.peer in forgetful or not membership.lease.granted_by(link.peer)
+    ]
+    there = len(needed) - len(away) - (membership.me in forgetful)
+    return [] if 2 * there > len(needed) else away
+
+
+def forgotten(membership: Membership) -> list[str]:
+    """The voters that have forgotten what was agreed on, if they are so many that the others cannot go on."""
+    forgetful = sorted(membership.forgetful_voters())
+    return (
+        [membership.name_of(peer) for peer in forgetful] if 2 * len(forgetful) >= len(membership.electorate()) else []
+    )
 
 
 def hopeless_since(membership: Membership, now: float) -> float | None:
     """Since when waiting may be waiting for ever; None if it is not. Where a majority is enough, waiting tasks are
-    served when it is back. Then only tasks with a timeout get an error, when it is over."""
+    served when it is back. Then only tasks with a timeout get an error, when it is over. But memory does not come
+    back."""
+    if forgotten(membership):
+        return max([link.changed_at for link in membership.links], default=now)
     if (membership.roster.open and membership.rejoins) or not missing(membership):
         return None
     if membership.roster.open:
@@ -38,6 +52,8 @@ def hopeless_since(membership: Membership, now: float) -> float | None:
 
 def advice(membership: Membership, away: list[Link]) -> str:
     """Since when these peers are missing, and what to do."""
+    if forgotten(membership):
+        return ". Too few voters remember: stop all members, remove all state directories, and start all members"
     if any([IN_USE in link.refusal for link in away]):
         return f". Two processes have the name {membership.name!r}: stop one of them"
     never = [link.name for link in away if not link.connections]
@@ -53,15 +69,25 @@ def advice(membership: Membership, away: list[Link]) -> str:
     return f". {'; '.join(told)}: start what does not run, and see that it can be reached; {needed}" if told else ""
 
 
-def _reasons(away: list[Link]) -> str:
+def _reasons(membership: Membership, away: list[Link]) -> str:
+    names = forgotten(membership)
+    if names:
+        return f"{' and '.join([repr(name) for name in names])} have forgotten what was agreed on"
     return "; ".join([f"{link.name!r} is away{f' ({link.refusal})' if link.refusal else ''}" for link in away])
+
+
+def cannot_serve(membership: Membership) -> bool:
+    """Can no lock be acquired here, until other members are back or this process is one again?"""
+    return bool(missing(membership)) or not membership.is_member()
 
 
 def degraded(membership: Membership, lock: str) -> ClusterDegraded:
     """Why a lock cannot be acquired."""
     away = missing(membership)
+    if not away and not membership.is_member():
+        return not_settled(membership, f"lock {lock!r} cannot be acquired now: ")
     return ClusterDegraded(
-        f"lock {lock!r} cannot be acquired now: {_reasons(away)}{advice(membership, away)}",
+        f"lock {lock!r} cannot be acquired now: {_reasons(membership, away)}{advice(membership, away)}",
         tuple([link.name for link in away]),
     )
 
@@ -99,11 +125,11 @@ def not_open(membership: Membership, brief: bool = False) -> ClusterDegraded:
     return ClusterDegraded(f"{membership.name!r} still waits for {', '.join(absent)}{why}{more}", absent)
 
 
-def not_settled(membership: Membership) -> ClusterDegraded:
-    """Why this process is not yet a member that can acquire locks."""
+def not_settled(membership: Membership, what: str = "") -> ClusterDegraded:
+    """Why this process is not yet a member that can acquire locks, or is none any more. Members all hear each other."""
     away = [link for link in membership.links if link.away or link.connection is None]
-    why = _reasons(away) or "the others have not agreed on it yet"
-    return ClusterDegraded(f"{membership.name!r} is no member yet: {why}", tuple([link.name for link in away]))
+    why = _reasons(membership, away) or "the others have not agreed on it yet, or one of them does not hear it"
+    return ClusterDegraded(f"{what}{membership.name!r} is no member yet: {why}", tuple([link.name for link in away]))
 
 
 def why_not_ready(membership: Membership, settled: bool) -> str:
@@ -114,6 +140,8 @@ def why_not_ready(membership: Membership, settled: bool) -> str:
         return f"{membership.name!r} is leaving the cluster"
     if not membership.roster.open:
         return str(not_open(membership, brief=True))
+    if forgotten(membership):
+        return _reasons(membership, [])
     away = ", ".join([link.name for link in missing(membership)])
     if away:
         return f"too few members are there, without {away}"

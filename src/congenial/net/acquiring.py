@@ -16,7 +16,7 @@ from typing import Any, Final, Generic, TypeVar, overload
 
 from congenial.net.checked import Flag, checked, checked_timeout, wrong
 from congenial.net.errors import LockTimeout, NotHeld, WouldDeadlock
-from congenial.net.held import ONLY_HERE, Losable, WithBody, current_task, innermost
+from congenial.net.held import ONLY_HERE, Losable, WithBody, current_task, drop, end_innermost
 
 EXCLUSIVE, SHARED, GROUP, SEMAPHORE = ("exclusive", "shared", "group", "semaphore")
 AS_THE_LOCK_SAYS: Final = -1.0
@@ -40,7 +40,7 @@ def limit_of(blocking: bool, timeout: float | None, own: float | None) -> tuple[
 class Acquirable(ABC, Generic[H]):
     """A lock in one form, that can be acquired again and again."""
 
-    __slots__ = ("__weakref__", "_bodies", "_kept", "_timeout", "group", "k", "mode", "name", "reentrant")
+    __slots__ = ("__weakref__", "_acquired", "_bodies", "_timeout", "group", "k", "mode", "name", "reentrant")
 
     def __init__(
         self, mode: str, name: str, group: str | None, k: int, timeout: float | None, reentrant: bool = False
@@ -51,7 +51,7 @@ class Acquirable(ABC, Generic[H]):
         self.k = k
         self.reentrant = reentrant
         self._timeout = timeout
-        self._kept: list[H] = []  # acquired by this object, and not released as far as it knows
+        self._acquired: list[H] = []  # acquired by this object, and not released as far as it knows
         self._bodies: list[WithBody[H]] = []
 
     # -- acquiring -------------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ class Acquirable(ABC, Generic[H]):
             own = [held for held in inside if held.owner == owner]
             if self.reentrant and own and self._is_covered_by(own[0]):
                 own[0]._again += 1
-                self._kept.append(own[0])
+                self._acquired.append(own[0])
                 return own[0]
             if limit is None and len(own) >= (self.k if self.mode == SEMAPHORE else 1):
                 raise WouldDeadlock(
@@ -105,15 +105,15 @@ class Acquirable(ABC, Generic[H]):
             if strict:
                 raise
             return None
-        self._keep(held, owner)
+        self._note_acquired(held, owner)
         return held
 
-    def _keep(self, held: H, owner: object) -> None:
-        if self._kept:
-            self._kept = [kept for kept in self._kept if kept._inside or (kept._why and kept.owner != owner)]
+    def _note_acquired(self, held: H, owner: object) -> None:
+        if self._acquired:
+            self._acquired[:] = [kept for kept in self._acquired if kept._inside or (kept._why and kept.owner != owner)]
         held.mode = self.mode
         held.owner = owner
-        self._kept.append(held)
+        self._acquired.append(held)
 
     def _is_covered_by(self, held: H) -> bool:
         """A task that holds a lock alone may share it with itself, but not the other way round."""
@@ -132,14 +132,15 @@ class Acquirable(ABC, Generic[H]):
     def _release(self, owner: object, n: int) -> None:
         if type(n) is not int or n < 1 or (n > 1 and self.mode != SEMAPHORE):
             raise wrong("n", n, "1, or for a semaphore a whole number of at least 1")
-        if n > 1 and n > len([held for held in self._kept if held.held]):
+        if n > 1 and n > len([held for held in self._acquired if held.held]):
             raise NotHeld(f"{self.name!r} is not held {n} times")
         for _ in range(n):
             self._take(owner).release()
 
     def _take(self, owner: object) -> H:
         """The latest of what this owner has acquired, or else of what others have with this object."""
-        kept = self._kept = [held for held in self._kept if held.held or held.lost]
+        kept = self._acquired
+        kept[:] = [held for held in kept if held.held or held.lost]
         mine = [held for held in kept if held.owner == owner]
         if not mine:
             mine = [held for held in self._inside() if held.owner == owner and self._is_alike(held)]
@@ -148,7 +149,7 @@ class Acquirable(ABC, Generic[H]):
             whose = f" by {shown_owner(owner)}" if kept else ""
             raise NotHeld(f"{self.name!r} is not held{whose}: there is nothing to release")
         latest = found[-1]
-        self._drop(latest)
+        drop(kept, latest)
         return latest
 
     def _count(self, owner: object) -> int:
@@ -174,23 +175,15 @@ class Acquirable(ABC, Generic[H]):
     async def __aenter__(self) -> H:
         held = self._enter_at_once()
         if held is None:
-            held = await self.acquire()
+            held = await self._acquire(THIS_TASK, self._timeout, True)
+            assert held is not None
         self._bodies.append(WithBody(held))
         return held
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        body = innermost(self._bodies)
-        self._drop(body.held)
-        body.end(error)
-
-    def _drop(self, held: H) -> None:
-        """It is released by other means."""
-        for at in range(len(self._kept) - 1, -1, -1):
-            if self._kept[at] is held:
-                del self._kept[at]
-                break
+        end_innermost(self._bodies, self._acquired, error)
 
     # -- below -----------------------------------------------------------------------------------------
 

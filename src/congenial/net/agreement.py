@@ -20,7 +20,7 @@ from congenial.net.link import MOST_PATIENT, Link
 from congenial.net.membership import Membership
 from congenial.net.names import MOST_PROCESSES
 from congenial.net.seat import Seat
-from congenial.net.view_lease import Grants, ViewLease
+from congenial.net.view_lease import Grants, ViewLease, lives_of
 from congenial.net.wire import Echo
 from congenial.parts.views import View
 from congenial.problems.mutex import MUTEX
@@ -34,7 +34,8 @@ class Follower(Protocol):
 
     def on_view(self, view: View, since: int, rest: float) -> None:
         """There is a new view, of which this process has been a member without a gap since view `since`; -1: it is no
-        member. Leases of other processes last for so many seconds, as far as this one knows."""
+        member. For `rest` seconds there are leases of processes that have lost what they held, as far as this one
+        knows."""
 
 
 class Agreement:
@@ -47,6 +48,7 @@ class Agreement:
         self.node = ViewsNode(membership.me, MOST_PROCESSES, membership.n, voters, abouts)
         self.node.views.about = f"{membership.name} {membership.address}"
         self.node.views.takes_part = True
+        self.node.views.least_exile = membership.timing.suspect_after / membership.timing.timer_unit
         self.gone = asyncio.Event()  # this process has left
         self.settled_in = False  # has this process been a member since it was started?
         membership.is_member = lambda: self.since >= 0
@@ -55,7 +57,8 @@ class Agreement:
         timing = membership.timing
         longest = MOST_PATIENT * timing.suspect_after
         self.lease = ViewLease(membership.me, longest, timing.drift, 2 * timing.heartbeat, timing.suspect_after)
-        self.grants = Grants(longest)
+        self.grants = Grants(membership.me, longest)
+        self.lives = lives_of(self.view)  # of the members, by process
 
     @property
     def view(self) -> View:
@@ -64,6 +67,10 @@ class Agreement:
     @property
     def since(self) -> int:
         return self.node.views.since()
+
+    def is_needed(self) -> bool:
+        """Does this process have a vote, and hear a majority of the voters?"""
+        return self.node.views.votes() and self.node.views.has_majority()
 
     def voters(self) -> list[int]:
         return [process for process, _ in self.view.voters]
@@ -76,8 +83,11 @@ class Agreement:
         """The cluster is founded: go on from where this member was, or begin."""
         event = self.seat.recovery()
         if event is not None:
-            self.grants.assume([*range(self.membership.n), *self.view.processes])
+            if not self.membership.forgetful:  # else it has granted nothing, as the voter that it is
+                self.grants.assume(self.lives.values())
             self._know_members()  # there must be links before anything is sent
+            for link in self.membership.links:
+                link.away = link.away or link.connection is None  # what they send would be for an earlier life
             self.node.views.suspects |= {link.peer for link in self.membership.links if link.away}
             self.seat.step(event)
         self._follow()
@@ -131,9 +141,9 @@ class Agreement:
         """Ask that a process gets a role."""
         self.step(Call(lambda _, out: self.node.views.assign(process, role, out)))
 
-    def leave(self) -> None:
-        """This process wants to be a member no longer."""
-        self.step(Call(lambda _, out: self.node.views.leave(out)))
+    def leave(self, for_good: bool) -> None:
+        """This process holds nothing, and wants to be a member no longer."""
+        self.step(Call(lambda _, out: self.node.views.leave(out, keeps_vote=not for_good)))
 
     def step(self, event: ProcessEvent) -> None:
         with self.membership.turn:
@@ -157,9 +167,10 @@ class Agreement:
         if self.since < 0 and not self.node.views.takes_part:
             self.gone.set()
         self._know_members()
-        rest = self.grants.on_view(before, view)
-        self.lease.begin(view, self.node.views.birth, self.since >= 0)
-        self.follower.on_view(view, self.since, rest)
+        self.lives = lives_of(view)
+        granted = self.grants.on_view(before, view, self.since)
+        promised = self.lease.begin(view, self.node.views.birth, self.since)
+        self.follower.on_view(view, self.since, max(granted, promised))
 
     def _know_members(self) -> None:
         view = self.view
@@ -170,10 +181,11 @@ class Agreement:
 
     def grant(self, link: Link) -> int:
         """A peer gives a sign of life. The view in which it gets a lease; -1 if in none."""
-        views, peer = self.node.views, link.peer
-        if not views.votes() or views.has_voted() or peer not in self.view.processes:
+        views, life = self.node.views, self.lives.get(link.peer)
+        if life is None or not views.votes() or views.has_voted():
             return -1
-        return self.view.number if self.grants.grant(peer, link.patience_left) else -1
+        self.grants.grant(life, link.patience_left)
+        return self.view.number
 
     def on_echo(self, peer: int, echo: Echo) -> bool:
         """A peer has answered a sign of life. Whether the lease goes on that was over."""

@@ -11,14 +11,15 @@ from collections.abc import Callable
 from dataclasses import is_dataclass
 from hashlib import blake2b
 from operator import attrgetter
-from typing import Any, Union, cast, get_args, get_origin
+from typing import Any, Union, get_args, get_origin
 
 import msgspec
 
-from congenial.kernel.errors import ConfigError, ContractError
+from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message, field_names, field_types, messages_of
 from congenial.kernel.node import Node
 from congenial.net.errors import ProtocolError
+from congenial.net.forms import Form, Forms, Load, Way, Written, loaded
 from congenial.net.wire import (
     Ack,
     Beat,
@@ -33,7 +34,6 @@ from congenial.net.wire import (
     LockData,
     Notice,
     Nudge,
-    Parting,
     Probe,
     Query,
     Remind,
@@ -54,27 +54,23 @@ _encoder = msgspec.msgpack.Encoder()
 NOTHING = msgspec.Raw(_encoder.encode(None))
 
 
-class Vocabulary:
+class Vocabulary(Forms):
     """All messages of an algorithm and of what it is made of, and how they are encoded. `inner` are the classes that
     its options put inside it; `beside` are other algorithms that use the same links."""
 
     def __init__(self, algorithm: type[Node], *inner: type, beside: tuple[type, ...] = ()) -> None:
-        self.name = algorithm.__name__
-        self.forms: dict[type[Message], Form] = {}
-        self.by_wire: dict[type[msgspec.Struct], tuple[Form, Load]] = {}
+        super().__init__(algorithm.__name__)
         kinds = message_kinds(algorithm, *inner)
         kinds += [kind for kind in message_kinds(*beside) if kind not in kinds] if beside else []
         if not kinds:
             raise ConfigError(f"{algorithm.__name__} sends no messages: declare their classes in its `messages`")
         for number, kind in enumerate(kinds):
-            form = Form(kind, number, self)
-            self.forms[kind] = form
-            self.by_wire[form.narrow] = (form, form.load_narrow)
-            self.by_wire[form.wide] = (form, form.load_wide)
+            narrow, wide = Shapes(self, wide=False), Shapes(self, wide=True)
+            self.add(Form(kind, narrow.wire_type(kind, 2 * number), wide.wire_type(kind, 2 * number + 1)))
         body: Any = Union[tuple(self.by_wire)]  # noqa: UP007 (made at run time)
         frames: Any = Challenge | Hello | View | Data[body] | LockData[body] | SeatData[body] | Ack | Beat | Echo | Bye
         frames |= Nudge | Seats | Query | Report | Remind | Known | Notice[body]
-        frames |= Claimed | Try | Probe | Tried | Seek | Welcome | Parting
+        frames |= Claimed | Try | Probe | Tried | Seek | Welcome
         self._tags = {kind.__struct_config__.tag for kind in Frame.__subclasses__()}
         self._decode: Callable[[bytes | memoryview], Frame] = msgspec.msgpack.Decoder(frames).decode
         self._decode_body: Callable[[msgspec.Raw], msgspec.Struct] = msgspec.msgpack.Decoder(body).decode
@@ -92,28 +88,12 @@ class Vocabulary:
         self.forms[type(message)].sent += 1
         return written
 
-    def dump(self, message: Message, wide: bool = False) -> msgspec.Struct:
-        """What to write into a frame for a message. If writing it raises `OverflowError`: `wide`."""
-        form = self.forms.get(type(message))
-        if form is None:
-            raise self._undeclared(message)
-        if wide:
-            return cast(msgspec.Struct, form.dump_wide(message))
-        form.sent += 1
-        return cast(msgspec.Struct, form.dump_narrow(message))
-
-    def _undeclared(self, message: Message) -> ContractError:
-        sent = type(message).__name__
-        return ContractError(f"{self.name} sends {sent}, but does not declare it: add it to `messages`")
-
     def written(self, message: Message) -> msgspec.Raw:
-        form = self.forms.get(type(message))
-        if form is None:
-            raise self._undeclared(message)
+        form = self.form_of(message)
         try:
-            return msgspec.Raw(_encoder.encode(form.dump_narrow(message)))
+            return msgspec.Raw(_encoder.encode(form.narrow.dump(message)))
         except OverflowError:
-            return msgspec.Raw(_encoder.encode(form.dump_wide(message)))
+            return msgspec.Raw(_encoder.encode(form.wide.dump(message)))
 
     def written_or_none(self, message: Message | None) -> msgspec.Raw:
         return NOTHING if message is None else self.written(message)
@@ -136,25 +116,11 @@ class Vocabulary:
             return None
         return values[0] if values and type(values[0]) is int and values[0] not in self._tags else None
 
-    def message(self, wire: msgspec.Struct) -> Message:
-        """The message that has arrived as `wire`."""
-        try:
-            form, load = self.by_wire[type(wire)]
-            form.heard += 1
-            values = msgspec.structs.astuple(wire)
-            return form.kind(*values) if load is None else form.kind(*load(values))
-        except RecursionError:
-            raise ProtocolError("a message in a message in a message, and so on") from None
-
-    def _loaded(self, wire: msgspec.Struct) -> Message:
-        form, load = self.by_wire[type(wire)]
-        values = msgspec.structs.astuple(wire)
-        return form.kind(*values) if load is None else form.kind(*load(values))
-
     def read(self, raw: msgspec.Raw) -> Message:
         """The message that was written into a field of another one."""
         try:
-            return self._loaded(self._decode_body(raw))
+            wire = self._decode_body(raw)
+            return loaded(*self.by_wire[type(wire)], wire)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise ProtocolError(f"not a message: {error}") from None
 
@@ -168,20 +134,6 @@ def message_kinds(*algorithms: type) -> list[type[Message]]:
 
 
 Dump = Callable[[Any], Any]
-Load = Callable[[Any], Any] | None  # None: what was decoded is already what is wanted
-
-
-class Form:
-    """How one class of messages is written: its narrow and its wide wire type, and the ways there and back."""
-
-    def __init__(self, kind: type[Message], number: int, vocabulary: Vocabulary) -> None:
-        self.kind = kind
-        self.sent = 0
-        self.heard = 0
-        shapes = Shapes(vocabulary, wide=False)
-        self.narrow, self.dump_narrow, self.load_narrow = shapes.wire_type(kind, 2 * number)
-        shapes = Shapes(vocabulary, wide=True)
-        self.wide, self.dump_wide, self.load_wide = shapes.wire_type(kind, 2 * number + 1)
 
 
 class Shapes:
@@ -191,7 +143,7 @@ class Shapes:
         self.vocabulary = vocabulary  # for messages in messages
         self.wide = wide
 
-    def wire_type(self, kind: type, tag: int | None) -> tuple[type[msgspec.Struct], Dump, Load]:
+    def wire_type(self, kind: type, tag: int | None) -> Way:
         """The wire type of a message class, or of a record inside messages (which needs no tag)."""
         names = field_names(kind)
         hints = field_types(kind)
@@ -206,7 +158,7 @@ class Shapes:
         )
         dumps = [shape[1] for shape in shapes]
         loads = [shape[2] for shape in shapes]
-        return wire, _dumper(wire, names, dumps), _loader(loads)
+        return Way(wire, _dumper(tag, names, dumps), _loader(loads))
 
     def shape(self, hint: Any, where: str) -> tuple[Any, Dump | None, Load]:
         """The wire type for an annotation, and the conversions it needs."""
@@ -231,26 +183,28 @@ class Shapes:
         if hint is Message:
             return msgspec.Raw, self.vocabulary.written, self.vocabulary.read
         if isinstance(hint, type) and is_dataclass(hint):
-            record, dump, load = self.wire_type(hint, None)
-            return record, dump, lambda value: hint(*_record_values(value, load))
+            record = self.wire_type(hint, None)
+            return record.wire, record.dump, lambda value: hint(*_record_values(value, record.load))
         if hint is Any:  # plain data
             return Any, _plain_to_wire if self.wide else None, _plain_from_wire
         raise ConfigError(f"{where} is a {hint}: messages may hold numbers, strings, None, and tuples of such")
 
 
-def _dumper(wire: type[msgspec.Struct], names: tuple[str, ...], dumps: list[Dump | None]) -> Dump:
+def _dumper(tag: int | None, names: tuple[str, ...], dumps: list[Dump | None]) -> Written:
+    """A wire type is written as a tuple, which takes no object of that type: its tag, if it has one, and the fields."""
+    head = () if tag is None else (tag,)
     if not names:
-        empty = wire()
-        return lambda message: empty
+        return lambda message: head
     if any(dumps):
         pairs = list(zip(names, dumps, strict=True))
-        return lambda message: wire(
-            *[dump(getattr(message, name)) if dump else getattr(message, name) for name, dump in pairs]
+        return lambda message: (
+            *head,
+            *[dump(getattr(message, name)) if dump else getattr(message, name) for name, dump in pairs],
         )
     read = attrgetter(*names)
     if len(names) == 1:
-        return lambda message: wire(read(message))
-    return lambda message: wire(*read(message))
+        return lambda message: (*head, read(message))
+    return lambda message: head + read(message)
 
 
 def _loader(loads: list[Load]) -> Load:

@@ -1,11 +1,12 @@
-"""One TCP connection to a peer: cuts bytes into frames, exchanges greetings, and then serves a link.
+"""One TCP connection to a peer: exchanges greetings, and then serves a link.
 
 Of two members the one whose name comes first calls; a process that is no member calls all. Each end proves that it
 belongs to the cluster (`handshake`), and says who it is and how far it has got (`Hello`). The end that was called says
 so only if it accepts the caller, and the caller's next frame says that it accepts the end that was called. Only then
 does the connection belong to the link, and only then does what arrives on it count as a sign of life.
 
-A peer that has not proven itself is told nothing but "refused"; the log says why.
+A peer that has not proven itself is told nothing but "refused"; the log says why. What arrives and what is written goes
+through a `Stream`, which asyncio and the link call directly.
 """
 
 from __future__ import annotations
@@ -17,26 +18,15 @@ import ssl
 from typing import Any, Protocol, cast
 
 from congenial.net.errors import NameInUse, ProtocolError
+from congenial.net.frames import LONGEST_FRAME, encode_frame
 from congenial.net.handshake import NONCE, Handshake
 from congenial.net.link import Link
 from congenial.net.logs import Seldom, log
 from congenial.net.secret import Secret
+from congenial.net.stream import Stream
 from congenial.net.turn import Turn
-from congenial.net.wire import (
-    LONGEST_FRAME,
-    SPEAKS,
-    Bye,
-    Challenge,
-    Frame,
-    FrameReader,
-    Hello,
-    Seek,
-    Unknown,
-    Welcome,
-    encode_frame,
-)
+from congenial.net.wire import SPEAKS, Bye, Challenge, Frame, Hello, Seek, Unknown, Welcome
 
-CHUNK = 1 << 15  # bytes that are read at a time. Without a buffer of our own asyncio allocates 256 KiB for each read.
 HANDSHAKE = 5.0  # seconds in which a connection must prove which member it is
 REFUSED = "refused"  # what those hear that have not
 SAME_SECRET = "do both run as the same user, and with the same secret?"  # and where ours is
@@ -51,7 +41,7 @@ class Reception(Protocol):
     news: Seldom
     connections: dict[Connection, None]  # all that there are, oldest first
 
-    def decode_frame(self, raw: memoryview) -> Frame: ...
+    def decode_frame(self, raw: bytes) -> Frame: ...
 
     def hello(self, link: Link, answer_to: Hello | None) -> Hello:
         """What to say to the peer of a link, first or as an answer."""
@@ -88,14 +78,23 @@ class Connection(asyncio.BufferedProtocol):
         self.later = False  # the peer speaks a later version of the protocol than we do
         self.contested = False  # the peer has said that another process has our name
         self.error: Exception | None = None  # why the connection was lost
-        self.buffer = memoryview(bytearray(CHUNK))
-        self.reader = FrameReader(above.decode_frame)
+        self.stream = Stream(self, above.turn, above.decode_frame, loop.call_soon)
+        self.get_buffer = self.stream.get_buffer  # type: ignore[method-assign]
+        self.buffer_updated = self.stream.buffer_updated  # type: ignore[method-assign]
+        self.write = self.stream.write
         self.settled: asyncio.Future[None] = loop.create_future()  # accepted or closed
         self.closed: asyncio.Future[None] = loop.create_future()
-        self.transport: asyncio.Transport | None = None
         self.who = link.name if link is not None else ""  # the peer's name, as far as it is known
         self.where = ""  # and address
         self.deadline = loop.call_later(HANDSHAKE, self._too_slow)
+
+    @property
+    def transport(self) -> asyncio.Transport | None:
+        return self.stream.transport
+
+    @transport.setter
+    def transport(self, transport: asyncio.Transport | None) -> None:
+        self.stream.transport = transport
 
     # -- what asyncio calls ----------------------------------------------------------------------------
 
@@ -107,27 +106,21 @@ class Connection(asyncio.BufferedProtocol):
         if self.calling:
             self.write(self.handshake.say(self.handshake.challenge()))
 
-    def get_buffer(self, sizehint: int) -> memoryview:
-        return self.buffer
+    def on_other_frame(self, frame: Frame) -> None:
+        """A frame that is not for the link."""
+        if not self.accepted or self.link is None:
+            self._on_early_frame(frame)
+        elif type(frame) is Bye:  # no sign of life
+            self.above.on_bye(self.link, frame)
+        elif type(frame) is Unknown:
+            self._on_unknown(frame)
 
-    def buffer_updated(self, nbytes: int) -> None:
-        with self.above.turn:
-            try:
-                for frame in self.reader.feed(bytes(self.buffer[:nbytes])):
-                    if self.transport is None:
-                        break  # closed by one of the frames before
-                    if not self.accepted or self.link is None:
-                        self._on_early_frame(frame)
-                    elif type(frame) is Bye:  # no sign of life
-                        self.above.on_bye(self.link, frame)
-                    elif type(frame) is Unknown:
-                        self._on_unknown(frame)
-                    else:
-                        self.link.on_frame(frame)
-            except ProtocolError as error:
-                self.refuse(str(error), known=error.known if isinstance(error, NameInUse) else 0)
+    def refuse_for(self, error: ProtocolError) -> None:
+        self.refuse(str(error), known=error.known if isinstance(error, NameInUse) else 0)
 
     def connection_lost(self, error: Exception | None) -> None:
+        if self.stream.waiting:  # the last one may say why
+            self.stream.go_on()
         self.error = error
         self._forget()
 
@@ -190,7 +183,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def _accept(self, hello: Hello, link: Link) -> None:
         self.deadline.cancel()
-        self.reader.longest = LONGEST_FRAME
+        self.stream.reader.longest = LONGEST_FRAME
+        self.stream.link = link
         self.accepted = True
         self.later = hello.speaks[1] > SPEAKS[1]
         self.above.accept(hello, link, self)
@@ -223,10 +217,6 @@ class Connection(asyncio.BufferedProtocol):
         self.refuse(f"did not say who it is in {HANDSHAKE:g} s")
 
     # -- ending ----------------------------------------------------------------------------------------
-
-    def write(self, raw: bytes) -> None:
-        if self.transport is not None and not self.transport.is_closing():
-            self.transport.write(raw)
 
     def refuse(self, reason: str, known: int = 0) -> None:
         """Close the connection, leave a line in the log, and tell a peer that has proven itself why."""

@@ -23,6 +23,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from congenial.kernel.effects import EVERYONE, Effect, Eject, Enter
 from congenial.kernel.errors import CongenialError
 from congenial.kernel.message import Message
@@ -54,9 +56,10 @@ def own_groups(me: int) -> tuple[int, int]:
     return (writer_number(me, 0), writer_number(me, 1))
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Door(Entrance):
     __slots__ = (
-        "asked", "asked_at", "asked_number", "barred", "fence", "group", "grouped", "inside", "node", "nudge_after",
+        "asked", "asked_at", "asked_number", "barred", "fence", "group", "grouped", "node", "nudge_after",
         "own_group", "own_groups", "seat", "session", "turn", "vocabulary", "yielding",
     )  # fmt: skip
 
@@ -77,7 +80,7 @@ class Door(Entrance):
         self.grouped = problem.groups
         if type(node).rejoins:
             self.lease = membership.lease
-        self.inside: set[Held] | frozenset[Held] = NOBODY
+        self.inside = NOBODY
         self.barred: set[int] | frozenset[int] = NONE_BARRED  # peers that are sent nothing
         self.group = NO_GROUP  # of the present session
         self.fence = 0

@@ -12,17 +12,19 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Coroutine, Iterator, Sequence, Set
+from collections.abc import Collection, Coroutine, Iterator, Sequence
 from typing import Any, Final, Protocol
+
+from mypy_extensions import mypyc_attr
 
 from congenial.kernel.effects import Effect
 from congenial.kernel.errors import CongenialError, IllegalStep
 from congenial.kernel.message import Message
 from congenial.kernel.node import IDLE
 from congenial.kernel.shell import ProcessEvent, Received, TimedOut
-from congenial.net.absence import degraded, missing, not_open
+from congenial.net.absence import cannot_serve, degraded, not_open
 from congenial.net.errors import ClusterDegraded, LockTimeout, ProtocolError
-from congenial.net.held import ONLY_HERE, Held
+from congenial.net.held import ONLY_HERE, Held, current_task
 from congenial.net.histogram import LONG_BUCKETS, Histogram
 from congenial.net.lease import ENDLESS, Lease
 from congenial.net.logs import log
@@ -144,13 +146,14 @@ class Era:
 ENDLESS_ERA: Final = Era()
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Entrance(ABC):
     __slots__ = (
-        "entries", "era", "error", "forgotten", "key", "lease", "membership", "name", "numbering", "queue", "sessions",
-        "tally",
+        "entries", "era", "error", "forgotten", "inside", "key", "lease", "membership", "name", "numbering", "queue",
+        "sessions", "tally",
     )  # fmt: skip
 
-    inside: Set[Held] | dict[Held, Seat]
+    inside: Collection[Held]  # the tasks that hold it
 
     def __init__(self, membership: Membership, tally: Tally, key: str, name: str, numbering: Numbering) -> None:
         self.membership = membership
@@ -178,16 +181,25 @@ class Entrance(ABC):
         observer = self.tally.observer
         return self.acquire_now(want, timeout) if observer is None else observer.acquire(self, want, timeout)
 
-    def enter_at_once(self, want: Want) -> Held | None:
-        """Enter if that takes no waiting; None if it does, or if it is the event loop's turn. Then `acquire`."""
+    def enter_at_once(self, want: Want, mode: str) -> Held | None:
+        """Enter for the current task if that takes no waiting and nobody is inside; None if it does, if it is the event
+        loop's turn, or if this is not the `present` entrance any more. Then `acquire`."""
         tally = self.tally
-        if self.error is not None or tally.observer is not None or (tally.acquisitions + 1) % YIELD_EVERY == 0:
+        if self.forgotten or self.era.over or self.error is not None or self.inside or tally.observer is not None:
             return None
-        with self.membership.turn:
+        if (tally.acquisitions + 1) % YIELD_EVERY == 0:
+            return None
+        turn = self.membership.turn
+        turn.depth += 1
+        try:
             held = self.enter_now(want)
+        finally:
+            turn.leave()
         if held is None or self.error is not None:
             return None
         tally.acquisitions += 1
+        held.mode = mode
+        held.owner = current_task()
         return held
 
     async def acquire_now(self, want: Want, timeout: float | None) -> Held:
@@ -209,45 +221,45 @@ class Entrance(ABC):
             if self.error is not None:
                 raise self.error
             tries = timeout is not None and timeout <= 0
-            if tries and (timeout == ONLY_HERE or missing(membership) or not self.may_try(want)):
+            if tries and (timeout == ONLY_HERE or cannot_serve(membership) or not self.may_try(want)):
                 self.tally.timeouts += 1
                 raise self._held_by_another()
             if membership.closing:
                 raise ClusterDegraded(membership.ended or f"{membership.name!r} has left the cluster")
             if tries:
                 deadline = membership.now() + membership.timing.suspect_after
-            held = await self._wait(want, deadline, timeout, tries)
-            if not held.lost:  # before this task was told that it had it
+            future: asyncio.Future[Held] = membership.loop.create_future()
+            waiter = Waiter(want, future, membership.now())
+            timer = None if deadline is None else membership.loop.call_at(deadline, self._expire, future, timeout)
+            try:
+                self._queue(waiter, tries)
+                held = await future
+            except asyncio.CancelledError:
+                if not future.cancelled() and future.done() and future.exception() is None and future.result().held:
+                    future.result().release()  # it was granted just before the task was cancelled
+                raise
+            finally:
+                if timer is not None:
+                    timer.cancel()
+                self.queue.discard(waiter)
+                if not self.queue:
+                    self.tally.waited.discard(self)
+            self.settle(held)
+            if not held._why:  # it was not lost before this task was told that it had it
                 return held
             present = self.present()
             if present is not self:
                 left = None if deadline is None else max(deadline - membership.now(), 0.0)
                 return await present.acquire_now(want, timeout if tries else left)
 
-    async def _wait(self, want: Want, deadline: float | None, timeout: float | None, tries: bool) -> Held:
-        membership = self.membership
-        future: asyncio.Future[Held] = membership.loop.create_future()
-        waiter = Waiter(want, future, membership.now())
-        timer = None if deadline is None else membership.loop.call_at(deadline, self._expire, future, timeout)
-        try:
-            with membership.turn:
-                self.queue.add(waiter)
-                self.tally.waited.add(self)
-                self.on_use()
-                self.pump()
-                if tries and not future.done():
-                    self.on_try(future)
-            return await future
-        except asyncio.CancelledError:
-            if not future.cancelled() and future.done() and future.exception() is None and future.result().held:
-                future.result().release()  # it was granted just before the task was cancelled
-            raise
-        finally:
-            if timer is not None:
-                timer.cancel()
-            self.queue.discard(waiter)
-            if not self.queue:
-                self.tally.waited.discard(self)
+    def _queue(self, waiter: Waiter, tries: bool) -> None:
+        with self.membership.turn:
+            self.queue.add(waiter)
+            self.tally.waited.add(self)
+            self.on_use()
+            self.pump()
+            if tries and not waiter.future.done():
+                self.on_try(waiter.future)
 
     def _expire(self, future: asyncio.Future[Held], timeout: float | None) -> None:
         if future.done():
@@ -256,7 +268,7 @@ class Entrance(ABC):
         membership = self.membership
         if timeout == 0:
             future.set_exception(self._held_by_another())
-        elif membership.rejoins and membership.roster.open and missing(membership):
+        elif membership.rejoins and membership.roster.open and cannot_serve(membership):
             future.set_exception(degraded(membership, self.name))
         else:
             why = f": {not_open(membership)}" if not membership.roster.open else ""
@@ -277,6 +289,12 @@ class Entrance(ABC):
     def on_try(self, future: asyncio.Future[Held]) -> None:
         """A task waits that does not want to wait: find out whether it must."""
         raise NotImplementedError
+
+    def refuse(self, future: asyncio.Future[Held]) -> None:
+        """A try has failed."""
+        if not future.done():
+            self.tally.timeouts += 1
+            future.set_exception(self._held_by_another())
 
     def _held_by_another(self) -> LockTimeout:
         return LockTimeout(f"lock {self.name!r} cannot be acquired without waiting")
@@ -325,6 +343,7 @@ class Entrance(ABC):
         self.queue.discard(waiter)
         self.tally.waits.add(self.membership.now() - waiter.since)
         waiter.future.set_result(held)
+        self.membership.turn.admits = True
 
     # -- what nodes do ---------------------------------------------------------------------------------
 

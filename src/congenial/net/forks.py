@@ -33,7 +33,7 @@ class Heir(Protocol):
         """Called in the child, before anything else happens there."""
 
 
-_kept: list[object] = []
+_epolls: list[object] = []
 _heirs: dict[int, weakref.ref[Heir]] = {}
 
 
@@ -119,7 +119,7 @@ def leave_loop(loop: asyncio.AbstractEventLoop) -> None:
         os.close(number)
         fresh = select.epoll()
         if fresh.fileno() == number:
-            _kept.append(fresh)  # the selector closes it
+            _epolls.append(fresh)  # the selector closes it
         else:
             os.dup2(fresh.fileno(), number, inheritable=False)
             fresh.close()

@@ -39,7 +39,7 @@ MOST_IN_EPOCHS: Final = 256  # when a member is lost every seat tells every othe
 
 
 class Hall(Entrance):
-    __slots__ = ("asking", "free", "granted", "in_epochs", "inside", "k", "local", "seats", "vocabulary")
+    __slots__ = ("asking", "free", "granted", "in_epochs", "k", "local", "seats", "vocabulary")
 
     def __init__(
         self, membership: Membership, vocabulary: Vocabulary, tally: Tally, key: str, name: str, k: int

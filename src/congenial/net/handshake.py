@@ -19,7 +19,8 @@ import secrets
 
 from msgspec.structs import replace
 
-from congenial.net.wire import Challenge, Hello, Seek, Welcome, encode_frame
+from congenial.net.frames import encode_frame
+from congenial.net.wire import Challenge, Hello, Seek, Welcome
 
 NONCE = 32  # bytes
 Proven = Challenge | Hello | Seek | Welcome  # the frames that carry a proof

@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Collection, Generator
 from typing import Any, Final, Generic, Protocol, Self, TypeVar
 
+from mypy_extensions import mypyc_attr
+
 from congenial.net.checked import wrong
 from congenial.net.errors import LockLost, NotHeld
 from congenial.net.lease import Lease
@@ -21,10 +23,11 @@ from congenial.net.logs import log_exception
 ONLY_HERE: Final = -1.0  # a timeout: do not even ask other members
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Losable:
     """Something with a `name` that can be lost, and then knows why. `owner` is the task or thread that acquired it."""
 
-    __slots__ = ("_again", "_callbacks", "_why", "fence", "group", "mode", "name", "owner")
+    __slots__ = ("_again", "_body", "_callbacks", "_why", "fence", "group", "mode", "name", "owner")
 
     def __init__(self, name: str, group: str | None, fence: int) -> None:
         self.name = name
@@ -35,6 +38,7 @@ class Losable:
         self._again = 0  # how often its owner has acquired it once more, and not released it
         self._why = ""
         self._callbacks: list[Callable[[], object]] | None = None
+        self._body: WithBody[Any] | None = None  # of the block that holds it, if it is the only one
 
     @property
     def held(self) -> bool:
@@ -106,8 +110,11 @@ class Losable:
     def _lose(self, why: str) -> None:
         if not self._why:
             self._why = why
-            callbacks, self._callbacks = self._callbacks, None
-            for callback in callbacks or ():
+            callbacks = self._callbacks or []
+            if self._body is not None:
+                callbacks = [self._body.interrupt, *callbacks]
+            self._callbacks = self._body = None
+            for callback in callbacks:
                 try:
                     callback()
                 except Exception:  # it must not keep others from learning of the loss
@@ -117,6 +124,7 @@ class Losable:
         """As if it were lost, but without calling anybody back."""
         self._why = self._why or why
         self._callbacks = None
+        self._body = None
 
     def __enter__(self) -> Self:
         return self
@@ -182,6 +190,7 @@ class Keeper(Protocol):
     def on_loss(self, held: Held, why: str) -> None: ...
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Held(Losable):
     """A lock held by a task: its `name`, its `group` (None for an exclusive lock) and its `fence`.
 
@@ -212,6 +221,7 @@ class Held(Losable):
         self._again = 0
         self._why = ""
         self._callbacks = None
+        self._body = None
         self._door = door
         self._since = time.monotonic()  # 0.0 when it has ended
 
@@ -292,9 +302,12 @@ class WithBody(Generic[H]):
         self._before = self.task.cancelling() if self.task is not None else 0
         self._interrupted = False
         self._over = False
-        held.on_lost(self._interrupt)
+        if held._body is None and not held._why:
+            held._body = self
+        else:
+            held.on_lost(self.interrupt)
 
-    def _interrupt(self) -> None:
+    def interrupt(self) -> None:
         task = self.task
         if task is not None and not self._over and task is not asyncio.current_task():
             self._interrupted = True
@@ -303,11 +316,14 @@ class WithBody(Generic[H]):
     def end(self, error: BaseException | None) -> None:
         """Release the lock; raise `LockLost` if it is lost and no other error is on its way."""
         self._over = True
-        self.held._forget_callback(self._interrupt)  # or they would keep each other in memory
         ours = False
         if self._interrupted and self.task is not None:
             ours = self.task.uncancel() <= self._before and isinstance(error, asyncio.CancelledError)
         self.held._finish()
+        if self.held._body is self:  # or they would keep each other in memory
+            self.held._body = None
+        else:
+            self.held._forget_callback(self.interrupt)
         if self.held._why and (error is None or ours):
             raise self.held._not_held() from error
 
@@ -319,3 +335,20 @@ def innermost(bodies: list[WithBody[H]]) -> WithBody[H]:
     task = current_task()
     place = max([at for at, body in enumerate(bodies) if body.task is task], default=len(bodies) - 1)
     return bodies.pop(place)
+
+
+def drop(kept: list[H], held: H) -> None:
+    """Take something that is held from a list, in which it may be several times, or not at all."""
+    for at in range(len(kept) - 1, -1, -1):
+        if kept[at] is held:
+            del kept[at]
+            return
+
+
+def end_innermost(bodies: list[WithBody[H]], kept: list[H], error: BaseException | None) -> None:
+    """End the latest body of the current task. What it held is not kept any more."""
+    body = innermost(bodies)
+    try:
+        body.end(error)
+    finally:
+        drop(kept, body.held)

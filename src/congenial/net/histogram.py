@@ -5,8 +5,17 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Final
 
-BUCKETS: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # seconds
-LONG_BUCKETS: Final = (0.001, 0.01, 0.1, 1.0, 10.0, 60.0, 600.0, 3600.0)  # seconds; locks may be held for long
+BUCKETS: Final[tuple[float, ...]] = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # seconds
+LONG_BUCKETS: Final[tuple[float, ...]] = (
+    0.001,
+    0.01,
+    0.1,
+    1.0,
+    10.0,
+    60.0,
+    600.0,
+    3600.0,
+)  # seconds; locks may be held for long
 
 
 class Histogram:

@@ -88,6 +88,7 @@ class Host:
 
     def _make_layers(self, entry: Entry) -> None:
         self.turn = Turn(self.storage)
+        self.turn.soon = asyncio.get_running_loop().call_soon
         self.turn.on_failure = self._give_up
         self.membership = Membership(
             self.name, self.config, entry, self.turn, self.vocabulary, self.system.name, self.rejoins
@@ -134,8 +135,8 @@ class Host:
                 with self.turn:
                     for entrance in self.locks.entrances():
                         entrance.close()
-            if for_good and not self.membership.ended:
-                await self.locks.leave()
+            if not self.membership.ended:
+                await self.locks.leave(for_good)
             await self.membership.leave()
             self.storage.close()
         except OSError as error:

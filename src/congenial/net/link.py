@@ -16,19 +16,21 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from congenial.net.errors import ProtocolError
+from congenial.net.frames import encode_frame
 from congenial.net.lease import clock
 from congenial.net.turn import Turn
-from congenial.net.wire import Ack, Beat, Data, Echo, Frame, LockData, SeatData, encode_frame
+from congenial.net.wire import Ack, Beat, Data, Echo, Frame, LockData, SeatData
 from congenial.parts.detectors import Patience
 
 FULL = 10_000  # unacknowledged messages, above which no new work is begun
 ACK_EVERY = 64  # messages received, or with the next tick
 MOST_UNACKNOWLEDGED = 200_000  # messages for a peer that is away while work goes on without it
+LOCK_DATA: Final = LockData.__struct_config__.tag  # written as a tuple, for speed
 MOST_PATIENT = 4  # times the configured patience, after many mistakes about a peer
 
 
@@ -128,18 +130,17 @@ class Link:
 
     def send(self, lock: str, body: msgspec.Raw) -> None:
         """Send a message, now or as soon as there is a connection."""
-        self._send(Data(self.sent + 1, self.received, lock, body))
+        self._send(encode_frame(Data(self.sent + 1, self.received, lock, body)))
 
     def send_seated(self, lock: str, k: int, src: int, dst: int, body: msgspec.Raw) -> None:
         """The same, from a seat of a semaphore to another one."""
-        self._send(SeatData(self.sent + 1, self.received, lock, k, src, dst, body))
+        self._send(encode_frame(SeatData(self.sent + 1, self.received, lock, k, src, dst, body)))
 
-    def send_in_view(self, lock: str, view: int, fence: int, body: msgspec.Struct) -> None:
+    def send_in_view(self, lock: str, view: int, fence: int, body: tuple[Any, ...]) -> None:
         """The same, for a lock that follows views. `OverflowError` if the body needs a wider form."""
-        self._send(LockData(self.sent + 1, self.received, lock, view, fence, body))
+        self._send(encode_frame((LOCK_DATA, self.sent + 1, self.received, lock, view, fence, body)))
 
-    def _send(self, data: Data[msgspec.Raw] | SeatData[msgspec.Raw] | LockData[msgspec.Struct]) -> None:
-        frame = encode_frame(data)
+    def _send(self, frame: bytes) -> None:
         self.sent += 1
         self.bytes_sent += len(frame)
         self.unacknowledged.append(frame)

@@ -32,7 +32,7 @@ from congenial.net.connection import place_of
 from congenial.net.door import ALONE_WANT
 from congenial.net.entrance import Entrance, Want
 from congenial.net.guarded import Guarded
-from congenial.net.held import Held, current_task
+from congenial.net.held import Held
 from congenial.net.host import Host
 from congenial.net.members import Member, assign, members_of
 from congenial.net.metrics import MetricsServer, check_metrics
@@ -166,12 +166,14 @@ class Lock(Acquirable[Held]):
         return self._door().acquire(self._want, limit)
 
     def _enter_at_once(self) -> Held | None:
-        door = self._door()
-        if door.inside or (self._timeout is not None and self._timeout <= 0):
+        if self._timeout is not None and self._timeout <= 0:
             return None
-        held = door.enter_at_once(self._want)
+        held = self._entrance.enter_at_once(self._want, self.mode)
         if held is not None:
-            self._keep(held, current_task())
+            if self._acquired:
+                self._note_acquired(held, held.owner)
+            else:
+                self._acquired.append(held)
         return held
 
     def _place(self) -> str:
@@ -210,7 +212,7 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]], Primitives):
             check_metrics()
         self._listener = listener
         self._started: Host | None = None
-        self._before_leaving: list[Callable[[], None]] = []
+        self._before_leaving: list[Callable[[], Awaitable[None]]] = []
         self._metrics: MetricsServer | None = None
 
     @property
@@ -284,7 +286,7 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]], Primitives):
         if self._forked is not None:
             return  # it is for the parent to leave
         for prepare in self._before_leaving:
-            prepare()
+            await prepare()
         self._stop_metrics()
         if self._started is not None:
             await self._started.close(for_good)

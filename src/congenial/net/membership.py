@@ -79,9 +79,6 @@ class Listener(Protocol):
     def on_echo(self, link: Link, echo: Echo) -> None:
         """A peer has answered a sign of life."""
 
-    def on_gone(self, peer: int) -> None:
-        """A peer has left, and holds nothing."""
-
     def on_missed(self, link: Link) -> None:
         """Messages from a peer were lost."""
 
@@ -150,6 +147,9 @@ class Membership:
         self.ended = ""  # why this process takes part no more, if that is for good
         self.over = asyncio.Event()  # it does not
         self.electorate: Callable[[], Collection[int]] = lambda: range(self.n)  # members of which a majority is needed
+        self.forgetful_voters: Callable[[], Collection[int]] = (
+            tuple  # those of them that are there, but remember nothing
+        )
         self.on_end: Callable[[str], None] | None = None
         self.took_part = False  # a peer has accepted this incarnation
         self.started_at = self.now()
@@ -504,8 +504,6 @@ class Membership:
         connection = link.connection
         if bye.leaving:
             link.refusal = HAS_LEFT
-            if self.listener is not None:
-                self.listener.on_gone(link.peer)
             self.suspicion.suspect(link, LEFT)
         else:
             link.counts = False

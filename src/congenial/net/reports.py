@@ -32,7 +32,7 @@ LONGEST_TEXT = 200  # characters of a name, or of any other text about a lock
 MOST_LOCKS = 10_000  # in a report to another member
 MOST_TASKS = 20  # at one lock, of those inside and of those that wait
 MOST_NAMES = 200  # of locks that a page shows already
-MOST_REPORTS = 4  # that are kept for one peer until it has asked for all pages
+MOST_REPORTS = 4  # that wait for one peer until it has asked for all pages
 PATIENCE = 10.0  # seconds in which a page must arrive, if the connection lasts
 GLANCE = 0.2  # seconds between two looks whether it does
 
@@ -52,7 +52,7 @@ class Reports:
         self.meter = Meter()
         self.surveys = Surveys(table, self.meter)
         self.waiting: dict[tuple[int, int], asyncio.Future[Report]] = {}  # by question and page
-        self.kept: dict[int, OrderedDict[int, list[bytes]]] = {}  # for peers: pages, by question
+        self.answers: dict[int, OrderedDict[int, list[bytes]]] = {}  # for peers: pages, by question
         self.tasks: set[asyncio.Task[None]] = set()
         membership.handlers |= {Query: self._on_query, Report: self._on_report}
 
@@ -128,15 +128,15 @@ class Reports:
     # -- what peers ask --------------------------------------------------------------------------------
 
     def _on_query(self, link: Link, query: Query) -> None:
-        kept = self.kept.setdefault(link.peer, OrderedDict())
+        answers = self.answers.setdefault(link.peer, OrderedDict())
         if query.page > 0:
-            pages = kept.get(query.number, [])
+            pages = answers.get(query.number, [])
             if query.page < len(pages):
                 link.post(Report(query.number, query.page, len(pages), pages[query.page]))
-        elif query.number not in kept:
-            kept[query.number] = []  # until it is ready
-            if len(kept) > MOST_REPORTS:
-                kept.popitem(last=False)
+        elif query.number not in answers:
+            answers[query.number] = []  # until it is ready
+            if len(answers) > MOST_REPORTS:
+                answers.popitem(last=False)
             self._spawn(self._answer(link, query))
 
     async def _answer(self, link: Link, query: Query) -> None:
@@ -144,12 +144,12 @@ class Reports:
             Question(query.lock, max(0, min(query.top, MOST_LOCKS)), query.find, query.by, query.names, query.watch)
         )
         pages = await self._as_pages(told)
-        kept = self.kept[link.peer]
-        if query.number in kept:
+        answers = self.answers[link.peer]
+        if query.number in answers:
             if len(pages) > 1:
-                kept[query.number] = pages
+                answers[query.number] = pages
             else:
-                del kept[query.number]
+                del answers[query.number]
             with self.membership.turn:
                 link.post(Report(query.number, 0, len(pages), pages[0]))
 

@@ -15,11 +15,12 @@ import msgspec
 from congenial.net.addresses import address
 from congenial.net.config import ClusterConfig
 from congenial.net.errors import ClusterDegraded, ProtocolError
+from congenial.net.frames import FrameReader
 from congenial.net.greeting import release
 from congenial.net.handshake import Handshake
 from congenial.net.porter import why_no_tls
 from congenial.net.secret import Secret, secret_of
-from congenial.net.wire import SPEAKS, Bye, Challenge, Frame, FrameReader, Seek, Welcome
+from congenial.net.wire import SPEAKS, Bye, Challenge, Frame, Seek, Welcome
 
 PATIENCE = 3.0  # seconds for one seed
 PAUSE = 0.2  # seconds before all are asked again
@@ -102,7 +103,7 @@ class Answers:
         return frame
 
 
-def _decode_frame(raw: memoryview) -> Frame:
+def _decode_frame(raw: bytes) -> Frame:
     try:
         frame: Frame = _decode(raw)
         return frame

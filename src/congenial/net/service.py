@@ -24,6 +24,7 @@ from congenial.net.notes import Note
 from congenial.net.reports import PAGE, question_of
 
 UNHEARD = 1.5  # times as long as a program waits for an answer, a node waits for the program, if it is elsewhere
+CLOSING = 0.002  # seconds, before looking again whether programs have hung up
 FIRST_PATIENCE = 10.0  # seconds until it has said how long that is
 WATCH = 0.5  # seconds, at most, until a note that is watched is told as it is
 
@@ -69,6 +70,19 @@ class Service:
         if self.listener is not None:
             self.listener.close()
         for session in self.sessions:
+            if session.writer.can_write_eof():
+                session.writer.write_eof()  # the program hangs up when it has heard that it has lost what it held
+            else:
+                session.writer.close()
+
+    async def end(self) -> None:
+        """The same, and wait until the programs know it, or cannot rely on what they hold any more."""
+        self.close()
+        now = asyncio.get_running_loop().time
+        deadline = now() + min(self.cluster._host.locks.lease.left(), FIRST_PATIENCE)
+        while any([session.held for session in self.sessions]) and now() < deadline:
+            await asyncio.sleep(CLOSING)
+        for session in self.sessions:
             session.writer.close()
 
     def on_fork(self) -> None:
@@ -83,7 +97,7 @@ async def serve(cluster: Cluster, at: Path | LocalListener, *, mode: int = 0o600
     connect to the socket."""
     service = Service(cluster, at if isinstance(at, LocalListener) else await listen(at, mode, group))
     await service.start()
-    cluster._before_leaving.append(service.close)  # programs must not believe to hold what the node has released
+    cluster._before_leaving.append(service.end)  # programs must not believe to hold what the node has released
     return service
 
 
@@ -103,7 +117,7 @@ async def serve_at(cluster: Cluster, place: str) -> Service:
     context.sni_callback = lambda connection, name, first: setattr(connection, "context", porter.tls)  # as renewed
     service = Service(cluster, None)
     await service.start_at(place, context)
-    cluster._before_leaving.append(service.close)
+    cluster._before_leaving.append(service.end)
     return service
 
 
@@ -174,9 +188,8 @@ class Session:
     def _on_ping(self, ask: Ask) -> None:
         if self.service.listener is None and ask.timeout:
             self.patience = UNHEARD * ask.timeout
-        lease = self.cluster._host.locks.lease
-        left = lease.until - lease.clock()
-        told = None if math.isinf(left) and left > 0 else max(0.0, left)
+        left = self.cluster._host.locks.lease.left()
+        told = None if math.isinf(left) else left
         self._answer(self._with_members(Answer(ask.id, lease=told, drift=self.cluster.config.timing.drift)))
 
     def _with_members(self, answer: Answer) -> Answer:
@@ -263,5 +276,5 @@ class Session:
             held.release()
 
     def _answer(self, answer: Answer) -> None:
-        if not self.writer.is_closing():
+        if not self.writer.is_closing() and not self.service.closed:
             self.writer.write(msgspec.json.encode(answer) + b"\n")

@@ -106,7 +106,7 @@ class Surveys:
     def __init__(self, table: LockTable, meter: Meter) -> None:
         self.table = table
         self.meter = meter
-        self.kept: OrderedDict[tuple[int, str, str], tuple[float, Survey]] = OrderedDict()  # and until when they are
+        self.recent: OrderedDict[tuple[int, str, str], tuple[float, Survey]] = OrderedDict()  # and until when they are
 
     async def made(self, question: Question) -> tuple[Survey, list[Entrance]]:
         """A survey, and the busiest locks now."""
@@ -123,14 +123,14 @@ class Surveys:
 
     async def _recent(self, question: Question) -> Survey:
         asked = (question.top, question.find, question.by)
-        until, survey = self.kept.pop(asked, (0.0, None))
+        until, survey = self.recent.pop(asked, (0.0, None))
         if survey is None or time.monotonic() >= until:
             before = self.meter.seconds
             survey = await self._look(question)
             until = time.monotonic() + RARELY * (self.meter.seconds - before)
-        self.kept[asked] = (until, survey)
-        if len(self.kept) > MOST_KEPT:
-            self.kept.popitem(last=False)
+        self.recent[asked] = (until, survey)
+        if len(self.recent) > MOST_KEPT:
+            self.recent.popitem(last=False)
         return survey
 
     async def _look(self, question: Question) -> Survey:

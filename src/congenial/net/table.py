@@ -90,8 +90,9 @@ class LockTable:
         """Wait until locks can be acquired here; whether they can before the deadline."""
         return True
 
-    async def leave(self) -> None:
-        """Wait until the others have agreed to go on without this process, if they can."""
+    async def leave(self, for_good: bool) -> None:
+        """This process holds nothing any more. If it leaves for good, wait until the others have agreed to go on
+        without it and its vote, if they can."""
 
     # -- made on first use -----------------------------------------------------------------------------
 
@@ -263,9 +264,6 @@ class LockTable:
 
     def on_echo(self, link: Link, echo: Echo) -> None:
         """Nothing but the membership's lease depends on it."""
-
-    def on_gone(self, peer: int) -> None:
-        """Nothing depends on it."""
 
     def on_missed(self, link: Link) -> None:
         """It does not happen: such links are refused."""

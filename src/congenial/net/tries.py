@@ -13,10 +13,8 @@ A question may get lost, or become pointless because the members change. It is a
 from __future__ import annotations
 
 import asyncio
-from abc import abstractmethod
 from typing import Protocol
 
-from congenial.net.entrance import Entrance
 from congenial.net.held import Held
 from congenial.net.link import Link
 from congenial.net.membership import Membership
@@ -26,37 +24,25 @@ FIRST_PAUSE = 0.02  # seconds before a question is asked again; doubles, up to
 LAST_PAUSE = 0.5
 
 
-class Triable(Entrance):
+class Triable(Protocol):
     """A lock that can be tried."""
 
-    __slots__ = ()
+    key: str
 
-    tries: Tries
-
-    @abstractmethod
     def home(self) -> int:
         """The member that is the home."""
 
-    @abstractmethod
     def holders(self, asker: int) -> set[int]:
         """At the home: the members that it has let in, which may keep another one waiting."""
 
-    @abstractmethod
     def most(self) -> int:
         """How many may be inside while another one waits: that many must answer."""
 
-    @abstractmethod
     def occupied(self) -> int:
         """How many are inside here."""
 
-    def on_try(self, future: asyncio.Future[Held]) -> None:
-        self.tries.add(self, future)
-
     def refuse(self, future: asyncio.Future[Held]) -> None:
         """A try has failed."""
-        if not future.done():
-            self.tally.timeouts += 1
-            future.set_exception(self._held_by_another())
 
 
 class Attempt:

@@ -3,6 +3,9 @@
 A chunk of bytes arrives, a timer runs out, a task calls a method: whatever follows from that happens inside
 `with turn:`. Turns may be nested. When the outermost one ends, all that was saved is put on disk in one go, and only
 then what was sent to each peer leaves, in one write.
+
+A turn that lets a local task in does not keep it waiting for the network: what was sent leaves right after the task has
+run for the first time, or with what the task itself sends.
 """
 
 from __future__ import annotations
@@ -24,6 +27,8 @@ class Turn:
         self.storage = storage
         self.depth = 0
         self.unwritten: list[Writer] = []
+        self.soon: Callable[[Callable[[], None]], object] | None = None  # calls when tasks that were let in have run
+        self.admits = False  # this turn has let in a task, which has not run yet
         self.silent = False  # what cannot be saved must not be promised: nothing leaves any more
         self.on_failure: Callable[[OSError], None] | None = None  # called once, if the state cannot be saved
 
@@ -31,6 +36,10 @@ class Turn:
         self.depth += 1
 
     def __exit__(self, *exception: object) -> None:
+        self.leave()
+
+    def leave(self) -> None:
+        """What `with` does at the end. Hot paths call it themselves."""
         self.depth -= 1
         if not self.depth:
             self._end()
@@ -43,8 +52,17 @@ class Turn:
             self.storage.sync()
         except OSError as error:
             self._fail(error)
+        admits, self.admits = self.admits, False
         if self.unwritten:
-            writers, self.unwritten = self.unwritten, []
+            if admits and self.soon is not None:
+                self.soon(self.write)
+            else:
+                self.write()
+
+    def write(self) -> None:
+        """Let out what was sent. All that was saved before it is on disk."""
+        writers, self.unwritten = self.unwritten, []
+        if not self.silent:
             for writer in writers:
                 writer.flush()
 

@@ -7,8 +7,11 @@ Guarded objects, which are few, have one.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Protocol
+
+from mypy_extensions import mypyc_attr
 
 from congenial.kernel.errors import CongenialError, ContractError, IllegalStep
 from congenial.kernel.message import Message
@@ -27,7 +30,7 @@ from congenial.net.link import Link
 from congenial.net.membership import Membership
 from congenial.net.numbering import Numbering
 from congenial.net.seat import Seat
-from congenial.net.tries import Triable, Tries
+from congenial.net.tries import Tries
 from congenial.parts.homed import Floor
 from congenial.parts.views import View
 from congenial.transform.lock_in_views import Inherited, InView, LockInViews
@@ -53,7 +56,8 @@ class Followed(Protocol):
         """The entrance is in use, perhaps for a moment only."""
 
 
-class FollowingDoor(Door, Triable):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class FollowingDoor(Door):
     """A lock that moves from view to view, with a seat."""
 
     __slots__ = ("above", "listed", "lock", "swept_at", "tries")
@@ -73,11 +77,10 @@ class FollowingDoor(Door, Triable):
         return self.above.agreement
 
     def move(self, view: View, home: int, since: int) -> list[Holding]:
-        """There is a new view; what this member holds in it."""
+        """There is a new view; what this member holds in it. It goes on (`pump`) when its homes have been told."""
         self.era = self.above.era
         self._happen(self.seat, Call(lambda lock, out: lock.move(view.number, view.processes, home, since, out)))
         group, fence = self.lock.holding()
-        self.pump()
         return [] if group == NO_GROUP else [(self.key, 0, group, fence)]
 
     def take_over(self, peer: int, number: int, group: int, fence: int) -> None:
@@ -106,6 +109,9 @@ class FollowingDoor(Door, Triable):
         """Unless a task is inside, or waits here, that does not share the lock with this one."""
         alike = want.shared and all([waiter.want.group == want.group for waiter in self.queue])
         return (alike or not self.queue) and (not self.inside or self._joins(want))
+
+    def on_try(self, future: asyncio.Future[Held]) -> None:
+        self.tries.add(self, future)
 
     def home(self) -> int:
         return self.lock.process(0)
@@ -149,15 +155,15 @@ class ViewDoor(FollowingDoor):
         return self.above.again(self) if self.forgotten or self.era.over else self
 
     def on_use(self) -> None:
-        self.above.on_use(self)
+        if not self.listed:
+            self.above.on_use(self)
 
     # -- steps of the node -----------------------------------------------------------------------------
 
     def _ask(self, group: int) -> None:
         self.asked = group
         number = self.asked_number = self.own_groups[self.own_group] if group == ALONE else group
-        if not self.listed:
-            self.on_use()
+        self.on_use()
         out = self.out
         try:
             self.lock.request((number,), out)
@@ -247,14 +253,13 @@ class ViewDoor(FollowingDoor):
     # -- from view to view -----------------------------------------------------------------------------
 
     def move(self, view: View, home: int, since: int) -> list[Holding]:
-        """There is a new view; what this member holds in it."""
+        """There is a new view; what this member holds in it. It goes on (`pump`) when its homes have been told."""
         if self.error is not None:
             return []
         self.era = self.above.era
         self.lock.move(view.number, view.processes, home, since, self.out)
         self._carry_out()
         group, fence = self.lock.holding()
-        self.pump()
         return [] if group == NO_GROUP else [(self.key, 0, group, fence)]
 
     def take_over(self, peer: int, number: int, group: int, fence: int) -> None:
@@ -283,8 +288,9 @@ class ViewDoor(FollowingDoor):
         inside = self.inside
         if held not in inside:
             raise held._not_held()
-        with self.membership.turn:
-            self.tally.add_hold(held)
+        turn = self.membership.turn
+        turn.depth += 1
+        try:
             if len(inside) == 1:
                 self.inside = NOBODY
                 self._leave()
@@ -293,5 +299,8 @@ class ViewDoor(FollowingDoor):
             else:
                 assert isinstance(inside, set)
                 inside.remove(held)
+        finally:
+            turn.leave()
+        self.tally.add_hold(held)  # after others have been told
         if self.lock.fences_low():
             self.above.agreement.renew()

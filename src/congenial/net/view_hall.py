@@ -7,6 +7,7 @@ one: it holds the semaphore in the new view as well.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Final
 
@@ -22,7 +23,6 @@ from congenial.net.held import Held
 from congenial.net.names import MOST_PROCESSES
 from congenial.net.numbering import Numbering
 from congenial.net.seat import Seat
-from congenial.net.tries import Triable
 from congenial.net.view_door import Followed
 from congenial.parts.homed import Floor
 from congenial.parts.views import View
@@ -37,7 +37,7 @@ NO_SEAT: Final = -2
 Action = Callable[[SeatedLock, Out], object]
 
 
-class ViewHall(Hall, Triable):
+class ViewHall(Hall):
     """`settle` begins the lock of a new seat in the present view."""
 
     __slots__ = (
@@ -106,7 +106,8 @@ class ViewHall(Hall, Triable):
         super()._ask()
 
     def _make_room(self) -> None:
-        if not self.free and len(self.seats) < self.k:
+        """Not while the other seats are still in an earlier view."""
+        if not self.free and len(self.seats) < self.k and not self.era.over:
             self.seat(len(self.seats))
 
     def enter_now(self, want: Want) -> Held | None:
@@ -133,6 +134,9 @@ class ViewHall(Hall, Triable):
 
     def may_try(self, want: Want) -> bool:
         return len(self.inside) + len(self.queue) < self.k
+
+    def on_try(self, future: asyncio.Future[Held]) -> None:
+        self.tries.add(self, future)
 
     def home(self) -> int:
         return self.numbering.member(self.lock_of(self.seat(HOME_SEAT)).process(0))
@@ -171,7 +175,6 @@ class ViewHall(Hall, Triable):
                 held.append((self.key, seat.number, self.k, fence))
         for task in self.inside:
             task.fence = self._fence(view.number << EPOCH_BITS)
-        self.pump()
         return held
 
     def take_over(self, peer: int, number: int, group: int, fence: int) -> None:

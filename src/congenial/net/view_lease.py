@@ -6,19 +6,20 @@ of life (`Link.patience_left`), so a member that has crashed is hardly waited fo
 grants of a majority of the voters do.
 
 That holds because a home serves only when all members of its view have told it what they hold, and each of them tells
-as well for how long its grants to processes that are members no more still last. A majority of the voters of the last
-view are members of the next one (`congenial.parts.views`), so one of the voters that granted the lease is among those
-that tell. It grants nothing in the old view any more.
+as well for how long leases of processes last that are members no more, as far as it knows. A majority of the voters of
+the last view are members of the next one (`congenial.parts.views`), so one of the voters that granted the lease is
+among those that tell, if the voters are the same. It grants nothing in the old view any more, nor between its vote for
+the next view and the beginning of that.
 
-Three things are on the safe side:
-- A voter grants nothing between its vote for the next view and the beginning of that.
-- If a view is over before all have told, nobody knows what the others had granted. Then it is as if this process had
-  made a grant when the view began.
-- A member takes its lease along into the next view. If there are other voters there, it is as if each of them had made
-  a grant when the view began. The same goes for a voter that has just been restarted.
+Where the voters change, the new ones must know what the old ones had granted:
+- A member takes its lease along into the next view, and tells how long it lasts. Until it has told, it is as if each
+  other one had made a grant when the view began. The same goes for a voter that was restarted and has forgotten.
+- All are told how long leases of excluded processes last. If the view is over before that, nobody knows what the others
+  had granted, and it is as if this process had made a grant when the view began.
 
-A member that has left holds nothing, nor does one that was restarted with its memory, which no two processes can have:
-they need no waiting for. One that was restarted without it does. Perhaps there are two of them.
+A member that was excluded and is back tells itself for how long its old lease lasts: its programs may rely on that. So
+the grants of others to it do not count, which may be later. One that was restarted cannot tell: programs that it has
+served may still be there. A member that has left holds nothing (`View.left`), and is not waited for.
 """
 
 from __future__ import annotations
@@ -28,6 +29,13 @@ from collections.abc import Callable, Iterable
 
 from congenial.net.lease import Lease, clock
 from congenial.parts.views import View
+
+Life = tuple[int, int, int]  # one life of a process: the process, its birth and its life, as in a view
+
+
+def lives_of(view: View) -> dict[int, Life]:
+    """The members of a view, by process."""
+    return {member[0]: member[:3] for member in view.members}
 
 
 class ViewLease(Lease):
@@ -48,20 +56,29 @@ class ViewLease(Lease):
         self.view = -1
         self.voters: tuple[int, ...] = ()
         self.by_view: dict[int, tuple[int, float]] = {}  # the last grant of each voter: view, and until when
+        self.promised = -math.inf  # until when programs may rely on locks that they have lost
 
-    def begin(self, view: View, birth: int, member: bool) -> None:
-        """There is a new view."""
+    def begin(self, view: View, birth: int, since: int) -> float:
+        """There is a new view, of which this process has been a member since view `since`; -1: it is none. For how many
+        seconds programs may rely on locks that they have lost, because this process has missed a view."""
+        now = self.clock()
+        if not 0 <= since <= self.view:
+            self.promised = max(self.promised, min(self.until, now + self.longest))
+            self.until = -math.inf
         self.view = view.number
         self.voters = tuple([process for process, _ in view.voters if process != self.me])
         others = (len(view.voters) // 2 + 1) - ((self.me, birth) in view.voters)
         self.needed = others
-        if not member:
-            self.until = -math.inf
-        elif others == 0:
+        if since >= 0 and others == 0:
             self.until = math.inf
-        else:
-            self.until = min(self.until, self.clock() + self.longest)  # it may have been alone
+        elif since >= 0:
+            self.until = min(self.until, now + self.longest)  # it may have been alone
             self._count()
+        return max(self.promised - now, 0.0)
+
+    def left(self) -> float:
+        """What is promised today must hold tomorrow, when others may have votes: no longer than a grant."""
+        return min(super().left(), self.longest)
 
     def grant_in(self, view: int, peer: int, sent: float, allowed: float) -> bool:
         """A voter has granted a lease, in this view. Whether the lease goes on that was over."""
@@ -84,51 +101,56 @@ class ViewLease(Lease):
 class Grants:
     """What this process has granted to others, and what others may have granted: until when it must be respected."""
 
-    def __init__(self, longest: float, clock: Callable[[], float] = clock) -> None:
+    def __init__(self, me: int, longest: float, clock: Callable[[], float] = clock) -> None:
+        self.me = me
         self.longest = longest  # that anybody grants at a time
         self.clock = clock
-        self.until: dict[int, float] = {}  # of each process's lease
-        self.gone: set[int] = set()  # members that have left, and hold nothing
+        self.granted: dict[Life, float] = {}  # to members, by this process
+        self.assumed: dict[Life, float] = {}  # and by others, in earlier views
+        self.outside = -math.inf  # until when leases of processes last that are no members, as far as this one knows
+        self.complete = True  # have all members of this view told?
+        self.unsure = -math.inf  # the same as `outside`, if this view ends before
 
-    def grant(self, peer: int, seconds: float) -> bool:
-        """Grant a lease to a member. Whether that is right: it has not left."""
-        if peer in self.gone:
-            return False
-        self.until[peer] = max(self.until.get(peer, -math.inf), self.clock() + min(seconds, self.longest))
-        return True
+    def grant(self, life: Life, seconds: float) -> None:
+        """Grant a lease to a member."""
+        self.granted[life] = max(self.granted.get(life, -math.inf), self.clock() + min(seconds, self.longest))
 
-    def assume(self, processes: Iterable[int]) -> None:
+    def assume(self, lives: Iterable[Life]) -> None:
         """Others may have granted leases to these processes, or this one did so and has forgotten it."""
         end = self.clock() + self.longest
-        for process in processes:
-            self.until[process] = end
+        for life in lives:
+            if life[0] != self.me:
+                self.assumed[life] = end
 
-    def is_gone(self, peer: int) -> None:
-        self.gone.add(peer)
-        self.until.pop(peer, None)
-
-    def on_view(self, before: View, view: View) -> float:
-        """There is a new view. How long the leases of processes that are members no more last, as far as this process
-        knows."""
-        births = {process: (birth, life) for process, birth, life, _, _ in view.members}
-        for process, birth, life, _, _ in before.members:
-            if births.get(process, (-1, 0))[0] == birth and births[process][1] > life:
-                self.until.pop(process, None)  # it was restarted with its memory, so the one before is gone
-                self.gone.add(process)
-        kept = {process for process, birth, life, _, _ in before.members if births.get(process) == (birth, life)}
+    def on_view(self, before: View, view: View, since: int) -> float:
+        """There is a new view, of which this process has been a member since view `since`. How long leases of processes
+        last that are no members, as far as this process knows."""
         now = self.clock()
-        rest = max([0.0, *[until - now for process, until in self.until.items() if process not in kept]])
-        self.assume([process for process in before.processes if process not in kept and process not in self.gone])
-        if set(view.voters) != set(before.voters):
-            self.assume(kept - self.gone)
-        self.gone &= kept
-        return rest
+        lives, members = lives_of(before), set(lives_of(view).values())
+        left = {lives.pop(process) for process in view.left if process in lives}
+        if not self.complete:
+            self.outside = max(self.outside, self.unsure)
+        for times in (self.granted, self.assumed):
+            for life in [life for life in times if life not in members]:
+                end = times.pop(life)
+                if life not in left:
+                    self.outside = max(self.outside, end)
+        joins = since == view.number > 0
+        others_vote = set(view.voters) != set(before.voters)
+        knows = self.complete and members.issuperset(lives.values())  # as much as all do
+        unsure = joins or (since >= 0 and others_vote and not knows)
+        self.unsure = now + self.longest if unsure else -math.inf
+        self.complete = False
+        if joins or others_vote:
+            self.assume(members)
+        return max(self.outside - now, 0.0)
 
-    def on_all_told(self, view: View, rest: float) -> None:
+    def on_told(self, life: Life, lease: float) -> None:
+        """A member has told how long the lease lasts that it has taken along."""
+        if life[0] != self.me:
+            self.assumed[life] = self.clock() + min(lease, self.longest)
+
+    def on_all_told(self, rest: float) -> None:
         """All members of the view have told: no lease of other processes lasts longer."""
-        end = self.clock() + rest
-        for process in self.until.keys() - set(view.processes):
-            if rest > 0.0:
-                self.until[process] = min(self.until[process], end)
-            else:
-                del self.until[process]
+        self.outside = self.clock() + rest
+        self.complete = True

@@ -4,13 +4,19 @@ When the view changes, a lock that is in use here moves to the new view, and one
 where it is used, and at its home, which its key and the view give. This member tells every other one which of that
 one's locks it holds. A home serves when all members have told it. See `congenial.transform.views`, which does the same
 for one lock.
+
+Many locks move some at a time, so that the event loop is not blocked. One that is needed earlier, for a task or a
+message, moves then. Until a lock moves, this process has not heard of the new view as far as that lock is concerned. It
+tells what it holds of a lock in the turn in which the lock moves, and says that this was all when all have moved.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections import deque
+from collections.abc import Sequence
 from typing import Any, Final
 
 from congenial.kernel.out import PlainOut
@@ -22,6 +28,7 @@ from congenial.net.errors import ProtocolError
 from congenial.net.hall import Hall, disagreement
 from congenial.net.lease import Lease
 from congenial.net.link import Link
+from congenial.net.logs import log
 from congenial.net.membership import Membership
 from congenial.net.names import MOST_PROCESSES, first_holder, is_guarded, is_semaphore, shown
 from congenial.net.numbering import Numbering
@@ -31,7 +38,7 @@ from congenial.net.tries import Triable, Tries
 from congenial.net.view_door import FollowingDoor, Holding, ViewDoor
 from congenial.net.view_guard import OBJECTS, ViewGuard
 from congenial.net.view_hall import ViewHall
-from congenial.net.wire import Data, Echo, LockData, Parting, SeatData, Seats
+from congenial.net.wire import Data, Echo, LockData, SeatData, Seats
 from congenial.parts.bearing import Attendance
 from congenial.parts.homed import Floor
 from congenial.parts.views import View
@@ -41,7 +48,8 @@ from congenial.transform.lock_in_views import NO_FLOOR, Inherited, InView, LockI
 from congenial.transform.views import InViews, Told
 
 NO_VIEW: Final = -1
-HELD_AT_A_TIME: Final = 200  # locks in one message
+HELD_AT_A_TIME: Final = 200  # locks, or seats of semaphores, in one message
+MOVED_AT_A_TIME: Final = 200  # locks that move to a new view, before others get a turn
 SERVED_AT_A_TIME: Final = 200  # locks that go on with what was told, before others get a turn
 LOOKED_AT_A_TIME: Final = 500  # locks of which one tick finds out whether they are still in use
 FREED_AT_A_TIME: Final = 2000  # locks of earlier views in one tick
@@ -51,6 +59,7 @@ MAKES_ROOM: Final = 3  # locks that are looked at for each new one; two looks fo
 SWEPT_AT_A_TIME: Final = 200  # locks that one tick may forget
 SWEEPS: Final = 200  # ticks in which all are looked at, if they are more
 LEAVING: Final = 2.0  # seconds for the others to agree that this process is a member no more
+LEAVING_VOTER: Final = 8  # times the patience, if it has a vote that they could need, and they can still agree
 PAUSE: Final = 0.01  # seconds, before looking again whether objects are up to date
 
 
@@ -82,8 +91,8 @@ class ViewedLocks(LockTable):
         voters: Any = system.arguments["voters"]
         self.agreement = Agreement(membership, vocabulary, voters, self)
         self.tries = Tries(membership, self)
-        membership.handlers[Parting] = lambda link, _: self.on_gone(link.peer)
         membership.electorate = self.agreement.voters
+        membership.forgetful_voters = self.agreement.node.views.forgetful
         membership.resumes = True
         self.numbering = Numbering(MOST_PROCESSES, 0)
         self.out = PlainOut()
@@ -92,6 +101,7 @@ class ViewedLocks(LockTable):
         self.dropped: list[dict[str, Any]] = []  # locks of earlier views, to be freed little by little
         self.number = NO_VIEW  # of the present view, while this process is a member
         membership.handlers[LockData] = self.on_lock_data
+        self.to_move: deque[ViewDoor | ViewHall] = deque()  # to the present view, unless they have moved since
         self.told: set[int] = set()  # the members that have told all that they hold
         self.rest = 0.0  # for how long leases of other processes last
         self.served = asyncio.Event()  # all have told, and no such lease lasts
@@ -132,17 +142,26 @@ class ViewedLocks(LockTable):
                 return self.served.is_set()
         return False
 
-    async def leave(self) -> None:
+    async def leave(self, for_good: bool) -> None:
         agreement = self.agreement
         if self.membership.opened.is_set() and len(agreement.view.members) > 1:
-            await self._hand_over()
-            with self.membership.turn:
-                for link in self.membership.links:
-                    link.post(Parting())
-                agreement.leave()
+            if for_good:
+                await self._hand_over()
+            agreement.leave(for_good)
+            if for_good:
+                await self._wait_for_agreement()
+
+    async def _wait_for_agreement(self) -> None:
+        """Until the others go on without this process, or cannot be expected to agree on it."""
+        agreement, now = self.agreement, self.membership.now
+        begin = now()
+        patient = begin + LEAVING_VOTER * self.membership.timing.suspect_after
+        while not agreement.gone.is_set() and now() < (patient if agreement.is_needed() else begin + LEAVING):
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LEAVING):
+                async with asyncio.timeout(PAUSE):
                     await agreement.gone.wait()
+        if not agreement.gone.is_set():
+            log(logging.WARNING, "leave.failed", node=self.membership.name, votes=agreement.node.views.votes())
 
     async def _hand_over(self) -> None:
         """Others that are sent the state of an object get all of it before this member goes."""
@@ -184,7 +203,7 @@ class ViewedLocks(LockTable):
 
     def triable(self, key: str) -> Triable | None:
         found = self.doors.get(key) or self.halls.get(key)
-        return found if isinstance(found, Triable) else None
+        return found if isinstance(found, (FollowingDoor, ViewHall)) else None
 
     def is_settled(self) -> bool:
         return self.served.is_set()
@@ -197,7 +216,7 @@ class ViewedLocks(LockTable):
         lock = self.lock_class(self.membership.me, MOST_PROCESSES, self.settings)
         door = ViewDoor(self, self.out, key, name, lock, self.system.problem)
         self.doors[key] = door
-        self._bring_up(door)
+        self._settle(key, lock)
         self._make_room()
         return door
 
@@ -223,7 +242,12 @@ class ViewedLocks(LockTable):
         return guard
 
     def _door_of(self, key: str) -> Door:
-        return self.doors.get(key) or self._make_door(key, shown(key))
+        """The lock of which a peer says something, in the present view."""
+        door = self.doors.get(key)
+        if door is None:
+            return self._make_door(key, shown(key))
+        self._move_now(door)
+        return door
 
     def _make_hall(self, key: str, name: str, k: int) -> Hall:
         hall = ViewHall(self, key, name, k, self.seat_class, self._settle)
@@ -248,6 +272,7 @@ class ViewedLocks(LockTable):
             assert isinstance(hall, ViewHall)
             hall.said_by = self.membership.name_of(peer)
         assert isinstance(hall, ViewHall)
+        self._move_now(hall)
         return hall
 
     def known(self) -> set[tuple[str, int]]:
@@ -256,8 +281,11 @@ class ViewedLocks(LockTable):
 
     def again(self, entrance: Entrance) -> Entrance:
         if isinstance(entrance, Hall):
-            return self.hall(entrance.key, entrance.name, entrance.k)
-        return super().again(entrance)
+            present: Entrance = self.hall(entrance.key, entrance.name, entrance.k)
+        else:
+            present = super().again(entrance)
+        self._move_now(present)
+        return present
 
     def _bring_up(self, entrance: Entrance) -> None:
         if not isinstance(entrance, (FollowingDoor, ViewHall)):
@@ -302,28 +330,61 @@ class ViewedLocks(LockTable):
         self.served.clear()
         self.floor = NO_FLOOR
         self.attendance.attend(since, view.number)
-        held: dict[int, list[Holding]] = {process: [] for process in view.processes}
-        for entrance in self._forget_unused():
-            home = self._home(entrance.key, view)
-            held[view.processes[home]] += entrance.move(view, home, since)
+        self.to_move = deque(self._forget_unused())
+        self._move(self._guards())  # at once: they are few
+        self._move_some(self.era, rest)
         if since >= 0:
-            for process in view.processes:
-                self._tell(process, view.number, held[process], rest)
             self.membership.answer_again(view.processes)
         self.on_new_view()
         later, self.later = self.later, []
         for peer, late in later:
             self._on_late(peer, late)
 
-    def _forget_unused(self) -> list[FollowingDoor | ViewHall]:
-        """The locks that are in use, and the guarded objects. All others are forgotten, and cost nothing."""
+    def _move_some(self, era: Era, rest: float) -> None:
+        """Some locks move; when all have, tell everyone that this was all."""
+        if era.over:
+            return
+        view = self.agreement.view
+        with self.membership.turn:
+            count = min(len(self.to_move), MOVED_AT_A_TIME)
+            self._move([self.to_move.popleft() for _ in range(count)])
+            if self.to_move:
+                self.membership.loop.call_soon(self._move_some, era, rest)
+            elif self.agreement.since >= 0:
+                for process in view.processes:
+                    self._tell(process, Told(view.number, (), True, rest, self.lease.left()))
+
+    def _move_now(self, entrance: Entrance) -> None:
+        """A lock is needed that may not have moved yet."""
+        if self.to_move and isinstance(entrance, (FollowingDoor, ViewHall)):
+            with self.membership.turn:
+                self._move([entrance])
+
+    def _move(self, entrances: Sequence[FollowingDoor | ViewHall]) -> None:
+        """Those of these locks that have not moved yet move to the present view, and their homes are told."""
+        view, since = self.agreement.view, self.agreement.since
+        late = [entrance for entrance in entrances if entrance.era is not self.era and not entrance.forgotten]
+        held: dict[int, list[Holding]] = {}
+        for entrance in late:
+            home = self._home(entrance.key, view)
+            held.setdefault(view.processes[home], []).extend(entrance.move(view, home, since))
+        if since >= 0:
+            for process in sorted(held):
+                for start in range(0, len(held[process]), HELD_AT_A_TIME):
+                    some = held[process][start : start + HELD_AT_A_TIME]
+                    self._tell(process, Told(view.number, tuple(some), False))
+        for entrance in late:
+            entrance.pump()
+
+    def _forget_unused(self) -> list[ViewDoor | ViewHall]:
+        """The locks that are in use. All others are forgotten, and cost nothing; but guarded objects are kept."""
         used, self.used = self.used, deque()
         self.dropped += [self.doors, self.halls]
         self.to_sweep = []
         self.era.over = True
         self.era = Era()
         self.doors, self.halls = {**self.objects}, {}
-        kept: list[FollowingDoor | ViewHall] = list(self.objects.values())
+        kept: list[ViewDoor | ViewHall] = []
         for entrance in used:
             if entrance.forgotten or entrance.idle:
                 entrance.listed = False
@@ -339,17 +400,16 @@ class ViewedLocks(LockTable):
         else:
             self.doors[entrance.key] = entrance
 
-    def _tell(self, process: int, number: int, held: list[Holding], rest: float) -> None:
-        for start in range(0, len(held) + 1, HELD_AT_A_TIME):
-            last = start + HELD_AT_A_TIME > len(held)
-            told = Told(number, tuple(held[start : start + HELD_AT_A_TIME]), last, rest)
-            link = self.membership.link_to.get(process)
-            if link is None:
-                self._on_told(process, told)
-            else:
-                link.send(VIEWS_KEY, self.vocabulary.encode(told))
+    def _tell(self, process: int, told: Told) -> None:
+        link = self.membership.link_to.get(process)
+        if link is None:
+            self._on_told(process, told)
+        else:
+            link.send(VIEWS_KEY, self.vocabulary.encode(told))
 
     def _on_told(self, peer: int, told: Told) -> None:
+        if peer not in self.agreement.lives:
+            raise ProtocolError("tells what it holds in a view of which it is no member")
         for key, number, group, fence in told.held:
             check_key(key)
             found = self._hall_of(peer, key, group) if is_semaphore(key) else self._door_of(key)
@@ -357,6 +417,7 @@ class ViewedLocks(LockTable):
             found.take_over(peer, number, group, fence)
         self.rest = max(self.rest, min(told.rest, self.agreement.grants.longest))
         if told.last:
+            self.agreement.grants.on_told(self.agreement.lives[peer], told.lease)
             self.told.add(peer)
             if len(self.told) == len(self.agreement.view.members):
                 self._on_all_told()
@@ -364,7 +425,7 @@ class ViewedLocks(LockTable):
     def _on_all_told(self) -> None:
         """Serve, once no lease of another process lasts."""
         view = self.agreement.view
-        self.agreement.grants.on_all_told(view, self.rest)
+        self.agreement.grants.on_all_told(self.rest)
         for guard in self._guards():
             if guard.is_home():
                 guard.serve()  # what a member that was excluded still issues is never executed
@@ -408,9 +469,9 @@ class ViewedLocks(LockTable):
         body = self.vocabulary.message(data.body)
         if data.view == self.number >= 0:
             door = self.doors.get(data.lock)
-            if door is None:
+            if door is None or self.to_move:
                 check_key(data.lock)
-                door = self._make_door(data.lock, shown(data.lock))
+                door = self._door_of(data.lock)
             door.receive(link.peer, Inherited(data.view, data.fence, body) if data.fence else InView(data.view, body))
         else:
             self.membership.require_open()
@@ -452,9 +513,6 @@ class ViewedLocks(LockTable):
     def on_echo(self, link: Link, echo: Echo) -> None:
         if self.agreement.on_echo(link.peer, echo) and self.membership.serving:
             self.on_serving()
-
-    def on_gone(self, peer: int) -> None:
-        self.agreement.grants.is_gone(peer)
 
     def on_suspicion(self, peer: int, away: bool) -> None:
         self.agreement.suspect(peer, away)

@@ -1,12 +1,11 @@
 """What travels between members, in bytes.
 
-A connection carries frames: one byte of version, three bytes of length, then that many bytes of msgpack. The frames are
-the structures below. A lock's own messages travel inside `Data`, `LockData` and `SeatData`; `congenial.net.codec`
-encodes them.
+A connection carries frames (`congenial.net.frames`). They are the structures below, in msgpack. A lock's own messages
+travel inside `Data`, `LockData` and `SeatData`; `congenial.net.codec` encodes them.
 Anything that does not decode to exactly the declared types is refused with a `ProtocolError`.
 
-Releases that differ may be mixed while a cluster is upgraded. `VERSION` is that of the frames' format. `SPEAKS` says
-which versions of what is said in them a member understands: two members talk if they have one in common, and then
+Releases that differ may be mixed while a cluster is upgraded. `frames.VERSION` is that of the frames' format. `SPEAKS`
+says which versions of what is said in them a member understands: two members talk if they have one in common, and then
 speak the latest such one (`Link.speaks`). So a release may
 
 - add fields with defaults at the end of a frame: earlier releases do not read them. A frame with a proof is the
@@ -18,18 +17,11 @@ speak the latest such one (`Link.speaks`). So a release may
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Generic, TypeVar
 
 import msgspec
 
-from congenial.net.errors import ProtocolError
-
-VERSION = 3
 SPEAKS = (1, 1)  # the earliest and the latest version of the protocol that this release understands
-HEADER = 4
-LONGEST_FRAME = 1 << 20  # bytes; three of them give the length
-LONGEST_GREETING = 1 << 16  # for a peer that has not proven yet which member it is
 
 
 class Frame(msgspec.Struct, array_like=True, gc=False):
@@ -233,10 +225,6 @@ class Tried(Frame, tag=25):
     most: int
 
 
-class Parting(Frame, tag=28):
-    """The sender holds nothing any more, and will acquire nothing: it is about to leave."""
-
-
 class Bye(Frame, tag=8):
     """The last frame before the sender closes the connection, and why."""
 
@@ -249,47 +237,3 @@ class Unknown(Frame, tag=0):
     """In the place of a frame that this release does not know. It is never sent."""
 
     kind: int
-
-
-_encoder = msgspec.msgpack.Encoder()
-_encode = _encoder.encode
-_VERSION_BITS = VERSION << 24
-
-
-def encode_frame(frame: Frame) -> bytes:
-    body = _encode(frame)
-    size = len(body)
-    if size > LONGEST_FRAME:
-        raise ProtocolError(f"a frame of {size} bytes is too long to send; {LONGEST_FRAME} are allowed")
-    return (_VERSION_BITS | size).to_bytes(HEADER, "big") + body
-
-
-class FrameReader:
-    """Cuts a stream of bytes into frames."""
-
-    def __init__(self, decode: Callable[[memoryview], Frame]) -> None:
-        self.decode = decode
-        self.rest = b""  # of a frame that has not arrived in full
-        self.longest = LONGEST_GREETING
-
-    def feed(self, data: bytes) -> list[Frame]:
-        """The frames that are complete with `data`."""
-        if self.rest:
-            data = self.rest + data
-        view = memoryview(data)
-        start, end = 0, len(data)
-        frames: list[Frame] = []
-        while end - start >= HEADER:
-            head = int.from_bytes(data[start : start + HEADER], "big")
-            if head >> 24 != VERSION:
-                raise ProtocolError(f"speaks version {head >> 24} of the protocol; this is version {VERSION}")
-            size = head & 0xFFFFFF
-            if size > self.longest:
-                raise ProtocolError(f"a frame of {size} bytes is too long; {self.longest} are allowed here")
-            stop = start + HEADER + size
-            if stop > end:
-                break
-            frames.append(self.decode(view[start + HEADER : stop]))
-            start = stop
-        self.rest = data[start:]
-        return frames

@@ -1,0 +1,309 @@
+"""How long locks are not to be had when members crash, come back, join and leave. In virtual time, so that it is the
+protocol that is measured, and not the machine."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from virtual_cluster import PATIENCE, TIMING, VirtualCluster, live
+
+from congenial.kernel.errors import CongenialError
+from congenial.net.errors import ClusterDegraded
+from congenial.net.health import why_not_ready
+from congenial.net.locks import Cluster
+
+AT_ONCE = 0.05  # seconds: some round trips, of up to 2 ms each
+NOTICED = PATIENCE + 2 * TIMING.heartbeat  # after so many seconds a silent member is suspected
+
+
+class Story(VirtualCluster):
+    """Members of which some program asks for locks all the time, and keeps a record of the longest wait for one."""
+
+    def __init__(self, founders: int, folder: Path, tell: Callable[[Story], Awaitable[None]]) -> None:
+        super().__init__(founders, 1, folder)
+        self.tell = tell
+        self.longest = 0.0
+        self.entries = 0
+        self.lost: list[str] = []
+
+    async def run(self) -> None:
+        for name in list(self.places):
+            self.start(name)
+        await asyncio.sleep(2 * PATIENCE)
+        await self.tell(self)
+
+    async def use(self, name: str, pause: float = 0.01) -> None:
+        """One lock after the other, whose homes are here and there."""
+        while name in self.clusters:
+            since = self.loop.now
+            try:
+                await self.at(name, lambda cluster: self._enter(cluster, f"{name} {self.entries}"))
+            except CongenialError as error:
+                self.lost.append(str(error))
+            self.longest = max(self.longest, self.loop.now - since)
+            await asyncio.sleep(pause)
+
+    async def _enter(self, cluster: Cluster, lock: str) -> None:
+        async with cluster.mutex(lock, timeout=60):
+            self.entries += 1
+
+    def views(self) -> int:
+        """The number of the last view."""
+        return max([cluster._host.locks.agreement.view.number for cluster in self.clusters.values()])
+
+    async def take_over(self, holder: str, heir: str, hit: Callable[[], object]) -> float:
+        """How long somebody waits for a lock of a member that has just been hit."""
+        await self.at(holder, lambda cluster: cluster.mutex("x").acquire())
+        hit()
+        since = self.loop.now
+        await self.at(heir, lambda cluster: self._enter(cluster, "x"))
+        return self.loop.now - since
+
+
+def play(tell: Callable[[Story], Awaitable[None]], founders: int = 3) -> Story:
+    return live(lambda folder: Story(founders, folder, tell))
+
+
+@pytest.mark.parametrize("founders", [3, 5])
+@pytest.mark.parametrize("fault", ["crash", "pause", "cut"])
+def test_the_lock_of_a_member_that_is_lost_is_had_again_when_its_loss_is_noticed(fault: str, founders: int) -> None:
+    """Its lease is over by then."""
+
+    async def tell(story: Story) -> None:
+        def hit() -> object:
+            if fault == "crash":
+                return story.crash("a")
+            if fault == "pause":
+                return story.network.pause(story.machines["a"])
+            return asyncio.ensure_future(story.cut_off("a", 60.0))
+
+        assert await story.take_over("a", "b", hit) < NOTICED + AT_ONCE
+        assert story.views() == 1, "it costs one change"
+
+    play(tell, founders)
+
+
+@pytest.mark.parametrize("patient", ["a", "c"])
+def test_members_need_not_be_equally_patient(patient: str) -> None:
+    """Once the first to notice a loss was excluded itself, if the leader had more patience; and that lasted longer."""
+
+    async def tell(story: Story) -> None:
+        for link in story.clusters[patient]._host.membership.links:
+            link.patience.allowed = 3 * PATIENCE
+            link.misjudged_at = story.clusters[patient]._host.membership.now()
+        await asyncio.sleep(PATIENCE)
+        assert await story.take_over("b", "c", lambda: story.crash("b")) < 3.5 * PATIENCE
+        assert story.views() == 1
+
+    play(tell)
+
+
+def test_a_member_that_comes_back_delays_nobody() -> None:
+    """Once all locks waited for leases that nobody had, for as long as the longest lease."""
+
+    async def tell(story: Story) -> None:
+        cut = asyncio.ensure_future(story.cut_off("a", 4 * PATIENCE))
+        await asyncio.sleep(2 * PATIENCE)
+        using = [asyncio.ensure_future(story.use(name)) for name in ("b", "c")]
+        before = story.views()
+        await cut
+        await asyncio.sleep(6 * PATIENCE)
+        assert story.views() == before + 1
+        assert story.clusters["a"]._host.locks.agreement.since == before + 1
+        assert story.longest < AT_ONCE
+        assert story.entries > 100
+        assert story.lost == []
+        [task.cancel() for task in using]
+
+    play(tell)
+
+
+def test_a_member_that_is_stopped_and_started_again_delays_nobody() -> None:
+    async def tell(story: Story) -> None:
+        using = [asyncio.ensure_future(story.use(name)) for name in ("b", "c")]
+        await story.at("a", lambda cluster: cluster.close())
+        story.crash("a")
+        await asyncio.sleep(2 * PATIENCE)
+        story.start("a")
+        await asyncio.sleep(2 * PATIENCE)
+        assert story.clusters["a"]._host.locks.is_settled()
+        assert story.views() == 2
+        assert story.longest < AT_ONCE
+        assert story.lost == []
+        [task.cancel() for task in using]
+
+    play(tell)
+
+
+@pytest.mark.parametrize("most", [12, pytest.param(50, marks=pytest.mark.deep)])
+def test_from_three_members_to_many_and_back(most: int) -> None:
+    """Under load; nothing is lost, and nobody waits for longer than some round trips."""
+
+    async def tell(story: Story) -> None:
+        seeds = tuple(story.places.values())
+        using = {name: asyncio.ensure_future(story.use(name)) for name in story.places}
+        guests = [f"guest{number}" for number in range(most - 3)]
+        for number, guest in enumerate(guests):
+            story.places[guest] = f"127.0.1.{number + 1}:7101"
+            await story.start(guest, seeds)
+            await story.at(guest, lambda cluster: cluster.ready())
+            if number % 5 == 0:
+                using[guest] = asyncio.ensure_future(story.use(guest))
+            await asyncio.sleep(0.05)
+        assert story.clusters["a"]._host.locks.size() == most
+        assert len(story.clusters["a"]._host.locks.agreement.view.voters) == 5
+        for guest in guests:
+            if guest in using:
+                using[guest].cancel()
+                await asyncio.sleep(AT_ONCE)
+            await story.at(guest, lambda cluster: cluster.leave())
+            story.crash(guest)
+        assert story.clusters["a"]._host.locks.size() == 3
+        assert story.lost == []
+        assert story.entries > 20 * most
+        assert story.longest < 4 * AT_ONCE
+        [using[name].cancel() for name in "abc"]
+
+    play(tell)
+
+
+def test_every_founder_is_replaced_one_after_the_other() -> None:
+    async def tell(story: Story) -> None:
+        using = {name: asyncio.ensure_future(story.use(name)) for name in "abc"}
+        for old, new, number in (("a", "d", 4), ("b", "e", 5), ("c", "f", 6)):
+            seeds = tuple([story.places[name] for name in story.clusters])
+            story.places[new] = f"127.0.0.{number}:7101"
+            await story.start(new, seeds)
+            await story.at(new, lambda cluster: cluster.ready())
+            using[new] = asyncio.ensure_future(story.use(new))
+            await asyncio.sleep(0.1)
+            using.pop(old).cancel()
+            await asyncio.sleep(AT_ONCE)
+            await story.at(old, lambda cluster: cluster.leave())
+            story.crash(old)
+        view = story.clusters["d"]._host.locks.agreement.view
+        assert [member[4].split()[0] for member in view.members] == ["d", "e", "f"]
+        assert {process for process, _ in view.voters} == set(view.processes)
+        assert story.lost == []
+        assert story.longest < AT_ONCE
+        [task.cancel() for task in using.values()]
+
+    play(tell)
+
+
+@pytest.mark.parametrize(("seconds", "agreed"), [(1.5, True), (30.0, False)])
+def test_a_voter_that_leaves_waits_until_the_others_can_agree_to_it(
+    seconds: float, agreed: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def tell(story: Story) -> None:
+        for guest, number in (("d", 4), ("e", 5)):
+            story.places[guest] = f"127.0.0.{number}:7101"
+            await story.start(guest, (story.places["a"],))
+            await story.at(guest, lambda cluster: cluster.ready())
+        for name in ("a", "d"):
+            story.network.pause(story.machines[name])
+        leaving = asyncio.ensure_future(story.at("e", lambda cluster: cluster.leave()))
+        await asyncio.sleep(seconds)
+        for name in ("a", "d"):
+            story.network.go_on(story.machines[name])
+        await leaving
+        voters = story.clusters["a"]._host.locks.agreement.voters()
+        assert len(voters) == (1 if agreed else 3)
+
+    play(tell, founders=1)
+    assert ("leave.failed" in caplog.text) != agreed
+
+
+@pytest.mark.parametrize(("outgoing", "incoming"), [(True, True), (True, False), (False, True)])
+def test_a_cut_between_two_of_three_costs_one_change_however_long_it_lasts(outgoing: bool, incoming: bool) -> None:
+    """And another one when it is mended. Until then the other two are served."""
+
+    async def tell(story: Story) -> None:
+        using = asyncio.ensure_future(story.use("c", 0.2))
+        cut = asyncio.ensure_future(story.cut_cables("a", ["b"], outgoing, incoming, 60.0))
+        await asyncio.sleep(29.0)
+        (out,) = [name for name in ("a", "b") if not story.clusters[name]._host.membership.is_member()]
+        with pytest.raises(ClusterDegraded, match=f"now: '{out}' is no member yet: .*(is away|does not hear it)"):
+            await story.at(out, lambda cluster: cluster.mutex("x", timeout=20.0).acquire())
+        await asyncio.sleep(10.0)
+        assert story.views() == 1
+        assert len(story.clusters["c"]._host.locks.agreement.view.members) == 2
+        assert story.longest < NOTICED + PATIENCE
+        await cut
+        await asyncio.sleep(65.0)  # a process that is out asks less and less often
+        assert story.views() == 2
+        assert story.clusters["c"]._host.locks.size() == 3
+        using.cancel()
+
+    play(tell)
+
+
+@pytest.mark.parametrize("period", [0.8, 2.0])
+def test_a_link_that_flaps_causes_few_changes(period: float) -> None:
+    """For three minutes, each of which is 120 times the patience. Once there were 30 changes in each of them."""
+
+    async def tell(story: Story) -> None:
+        using = asyncio.ensure_future(story.use("c", 0.2))
+        changes = []
+        for _ in range(3):
+            before = story.views()
+            for _ in range(int(60 / (2 * period))):
+                await story.cut_cables("a", ["b"], True, True, period)
+                await asyncio.sleep(period)
+            changes.append(story.views() - before)
+        using.cancel()
+        assert max(changes) <= 18, changes
+        assert changes[-1] <= 12, changes
+        assert story.longest < NOTICED + PATIENCE
+
+    play(tell)
+
+
+def test_where_a_majority_has_forgotten_everybody_is_told_so() -> None:
+    """Members that remember may have agreed on something with those that do not, so nobody can go on alone."""
+    said: list[str] = []
+
+    async def ask(story: Story, name: str, timeout: float | None) -> None:
+        with pytest.raises(ClusterDegraded) as error:
+            await story.at(name, lambda cluster: cluster.mutex("x", timeout=timeout).acquire())
+        said.append(str(error.value))
+
+    async def tell(story: Story) -> None:
+        for name in ("a", "c"):
+            story.crash(name)
+            shutil.rmtree(story.folder / name)
+        await asyncio.sleep(4 * PATIENCE)  # until the lease of b is over
+        waiting = asyncio.ensure_future(ask(story, "b", None))
+        await asyncio.sleep(10)
+        assert not waiting.done()  # they may be back with their memory
+        for name in ("a", "c"):
+            await story.start(name)
+        await asyncio.sleep(10)
+        assert waiting.done()
+        for name in ("b", "c"):
+            await ask(story, name, 1.0)
+        assert "have forgotten" in why_not_ready(story.clusters["b"]._host)
+
+    play(tell)
+    assert len(said) == 3
+    for text in said:
+        assert "'a' and 'c' have forgotten what was agreed on" in text
+        assert text.endswith("stop all members, remove all state directories, and start all members")
+
+
+def test_members_that_forget_one_after_the_other_are_told_nothing_of_it() -> None:
+    async def tell(story: Story) -> None:
+        for name in (*story.places, *story.places):
+            story.crash(name)
+            shutil.rmtree(story.folder / name)
+            await story.start(name)
+            await story.at(name, lambda cluster: cluster.ready())
+            for member in story.clusters.values():
+                assert "forgotten" not in why_not_ready(member._host)
+            await story.at(name, lambda cluster: story._enter(cluster, "x"))
+
+    play(tell)
