@@ -15,7 +15,7 @@ from congenial.kernel.errors import ConfigError
 from congenial.kernel.node import IDLE, INSIDE, WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.trace import Trace
-from congenial.parts.views import GONE, MEMBER, REJOIN, VOTER, View
+from congenial.parts.views import GONE, MEMBER, REJOIN, VOTER, Report, View
 from congenial.problems.epochs import EPOCH_BITS, LAST_FENCE
 from congenial.sim.scenario import Scenario
 from congenial.sim.simulate import simulate
@@ -321,6 +321,27 @@ def test_where_two_have_founded_the_cluster_others_are_not_the_majority() -> Non
     assert views_of(cluster)[0][1] == (0, 1)
 
 
+def test_votes_do_not_go_to_founders_that_have_stopped() -> None:
+    """Once they got the votes of two others that left for good in one view, and nobody could join until they came
+    back."""
+    cluster = visitors(6, 3)
+    for process in (3, 4):
+        cluster.do(process, "request", (0,))
+        cluster.settle()
+    for process in (1, 2):
+        leave(cluster, process, True)
+        cluster.lose(process)
+    assert voters_of(cluster) == [0, 3, 4, 2, 1]
+    cluster.do(0, cluster.nodes[0].views.renew)  # so both leave while a view is being agreed on
+    for process in (3, 4):
+        cluster.do(process, "release")
+    cluster.settle()
+    assert voters_of(cluster) == [0]
+    cluster.do(5, "request", (0,))
+    cluster.settle()
+    assert cluster.nodes[5].phase == INSIDE
+
+
 def test_a_process_that_has_lost_its_memory_is_another_voter() -> None:
     cluster = Cluster(IN_VIEWS, 3)
     cluster.nodes[0] = cluster.system.node(0)
@@ -491,6 +512,16 @@ def test_what_a_process_says_it_hears_counts_although_it_does_not_know_the_view_
     cluster.do(3, "request", (0,))
     cluster.settle()
     assert cluster.nodes[3].phase == INSIDE
+
+
+def test_a_voter_that_was_told_that_it_is_not_heard_is_told_when_it_is() -> None:
+    """Once only the leader was told. Later the other voter led, and believed for ever that it was not heard."""
+    cluster = Cluster(IN_VIEWS, 3)
+    told = []
+    for event, process in (("on_suspect", 0), ("on_suspect", 1), ("on_trust", 0), ("on_trust", 1)):
+        sent = cluster.do(2, event, process).sent
+        told.append([(dst, message.silent) for dst, message in sent if isinstance(message, Report)])
+    assert told == [[(0, (0,)), (1, (0,))], [(0, (0, 1)), (1, (0, 1))], [(0, (1,))], [(1, ()), (0, ())]]
 
 
 def test_a_suspicion_that_is_taken_back_changes_nothing() -> None:

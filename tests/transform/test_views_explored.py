@@ -27,12 +27,12 @@ def judged(result: CheckResult) -> tuple[bool, bool, int]:
 
 
 def test_the_agreement_with_a_false_suspicion() -> None:
-    assert judged(explored([], suspicions=1)) == (True, True, 56_251)
+    assert judged(explored([], suspicions=1)) == (True, True, 60_663)
 
 
 def test_the_agreement_with_a_cut() -> None:
     """One does not hear another, for as long as it takes: each suspects for itself, so this is a partial partition."""
-    assert judged(explored([], suspicions=1, lasting=True)) == (True, True, 129_986)
+    assert judged(explored([], suspicions=1, lasting=True)) == (True, True, 171_854)
 
 
 def test_a_process_joins() -> None:
@@ -46,4 +46,4 @@ def test_a_crash_for_good() -> None:
 
 @pytest.mark.deep
 def test_a_false_suspicion() -> None:
-    assert judged(explored([0], suspicions=1)) == (True, True, 296_618)
+    assert judged(explored([0], suspicions=1)) == (True, True, 328_296)

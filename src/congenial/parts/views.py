@@ -215,10 +215,13 @@ class Views(Part):
         return [process for process, birth in self.view.voters if births.get(process, birth) != birth]
 
     def _leads(self) -> bool:
-        """Is this process the first voter that it hears?"""
+        return self._is_leader(self.me)
+
+    def _is_leader(self, process: int) -> bool:
+        """Is this the first voter that this process hears?"""
         for voter in self.view.voters:
             if self._hears(voter):
-                return voter == (self.me, self.birth)
+                return voter[0] == process
         return False
 
     # -- wanting to be a member, or not ----------------------------------------------------------------
@@ -332,6 +335,8 @@ class Views(Part):
         if self.votes() and place >= 0 and self._hears(self.view.voters[place]):
             self.consensus.on_trust(place, self._to_voters(out))
             self._look(out)
+        if place >= 0 and not self._is_leader(peer):
+            out.send(peer, self._own_report())  # it may have been told that it is not heard, and may lead later
         self._report(out)
 
     def _suspect_voter(self, process: int, out: Out) -> None:
@@ -443,7 +448,8 @@ class Views(Part):
 
         A voter that is away may come back with its memory. A founder is expected back, and only another founder takes
         its place. Others may be gone for good: where there are three founders, others that are away do not count, and
-        where there are two, others are not the majority."""
+        where there are two, others are not the majority. Those that are away never are the majority: they may not come
+        back before others want to join or leave."""
         there = [member[:2] for member in members if not self._is_leaver(member[0])]
         if not there:
             return self.view.voters
@@ -452,7 +458,7 @@ class Views(Part):
         founders = [voter for voter in [*there, *away] if voter[0] < self.founders]  # those that are there first
         if len(founders) >= ENOUGH:
             away = [voter for voter in away if voter in founders]
-        size = _odd(len(there) + len(away), self.most_voters)
+        size = min(_odd(len(there) + len(away), self.most_voters), 2 * len(there) - 1)
         if len(founders) > 1:
             size = min(size, 2 * len(founders) - 1)
         promoted = [voter for voter in there if self.assigned.get(voter[0]) == VOTER]
@@ -461,8 +467,10 @@ class Views(Part):
         voters = [voter for voter in stay if voter not in promoted][: max(size - len(promoted), 0)]
         voters = [voter for voter in stay if voter in voters or voter in promoted]
         willing = [voter for voter in [*founders, *there, *away] if voter not in relieved]
+        most_away = size // 2
         for voter in [*promoted, *willing, *relieved]:
-            if len(voters) < size and voter not in voters:
+            if len(voters) < size and voter not in voters and (voter in there or most_away > 0):
+                most_away -= voter not in there
                 voters.append(voter)
         return tuple(voters[:size])
 
