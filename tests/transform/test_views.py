@@ -620,6 +620,14 @@ def test_a_thousand_members_go_on_without_one_of_them() -> None:
     assert result.ok, result.verdict()
 
 
+@pytest.mark.deep
+def test_processes_join_two_thousand_members_and_leave_them() -> None:
+    """What a process does for a change grows with the members, not with their square."""
+    parameters: dict[str, Any] = {"groups": 5, "requests": 1, "detection": 20.0, "crash": ("1@300-400",)}
+    result = simulate(IN_VIEWS, nodes=2000, options={"visitors": "3"}, seed=1, **parameters)
+    assert result.ok, result.verdict()
+
+
 def test_fences_grow_from_entry_to_entry_where_nobody_is_superseded() -> None:
     trace = Trace()
     parameters: dict[str, Any] = {"nodes": 5, "groups": 2, "requests": 20, "crash": ("1@300-500",), "detection": 20.0}

@@ -6,6 +6,8 @@ go. Those that hear the fewest others go first, so that one process with a broke
 
 from __future__ import annotations
 
+from collections import Counter
+
 Cut = tuple[int, int]  # the smaller number first
 
 
@@ -20,15 +22,13 @@ def without_cuts(processes: list[int], cuts: set[Cut], dear: tuple[int, ...]) ->
     they tell which end of a cut it is that hears nobody. Of several processes with equally many cuts, one that is not
     `dear` goes first, and then the one with the largest number. So all that know the same cuts choose alike.
     """
-    kept = sorted(processes)
+    kept = set(processes)
+    left = sorted(cuts)
     while True:
-        inner = [cut for cut in sorted(cuts) if cut[0] in kept and cut[1] in kept]
+        inner = [cut for cut in left if cut[0] in kept and cut[1] in kept]
         if not inner:
-            return kept
-        gone = max([end for cut in inner for end in cut], key=lambda end: (_degree(end, cuts), end not in dear, end))
+            return sorted(kept)
+        counts = Counter([end for cut in left for end in cut])
+        gone = max([end for cut in inner for end in cut], key=lambda end: (counts[end], end not in dear, end))
         kept.remove(gone)
-        cuts = {cut for cut in cuts if gone not in cut}
-
-
-def _degree(process: int, cuts: set[Cut]) -> int:
-    return len([cut for cut in cuts if process in cut])
+        left = [cut for cut in left if gone not in cut]

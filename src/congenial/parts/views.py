@@ -31,6 +31,7 @@ leader that sees less than another voter is no obstacle, as in Ng et al. 2023 (O
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, cast
 
@@ -77,6 +78,13 @@ class View(Message):
     @property
     def processes(self) -> tuple[int, ...]:
         return tuple([member[0] for member in self.members])
+
+    def member(self, process: int) -> Member | None:
+        """What the view says about a process, if it is a member."""
+        at = bisect_left(self.members, (process,))
+        if at < len(self.members) and self.members[at][0] == process:
+            return self.members[at]
+        return None
 
 
 @dataclass(frozen=True)
@@ -180,14 +188,13 @@ class Views(Part):
 
     def since(self) -> int:
         """The view since which this process has been a member without a gap, or -1 if it is none."""
-        for process, birth, life, first, _ in self.view.members:
-            if process == self.me:
-                return first if (birth, life) == (self.birth, self.life) else -1
-        return -1
+        member = self.view.member(self.me)
+        return member[3] if member is not None and member[1:3] == (self.birth, self.life) else -1
 
     def _is_member(self, process: int, msg: Join | Leave) -> bool:
         """Is a process a member in the life in which it sent this?"""
-        return (process, msg.birth, msg.life) in [member[:3] for member in self.view.members]
+        member = self.view.member(process)
+        return member is not None and member[1:3] == (msg.birth, msg.life)
 
     def votes(self) -> bool:
         return (self.me, self.birth) in self.view.voters
@@ -279,7 +286,7 @@ class Views(Part):
         """If this process is a member and does not want to, or wants to and is not, say so."""
         if self.takes_part and self.since() < 0:
             self._ask(out)
-        elif not self.takes_part and self.me in self.view.processes:
+        elif not self.takes_part and self.view.member(self.me) is not None:
             self.leave(out, self.keeps_vote)
 
     def _ask_later(self, out: Out) -> None:
@@ -365,12 +372,16 @@ class Views(Part):
     def _all_answer(self, out: Out) -> bool:
         """Some members do not hear another one, or a process that wants to join, though this process hears all of them.
         Have these members answered in this view?"""
+        doubts = [process for process in sorted(self.reports) if self.reports[process]]
+        if not doubts and not self.asked:
+            return True
         heard = set(self.view.processes) - self.suspects - {self.me}
-        heard -= {process for process in self.reports if self.me in self.reports[process]}
+        heard -= {process for process in doubts if self.me in self.reports[process]}
+        others = {*heard, *self.applicants}
         doubtful: set[int] = set()
-        for process in sorted(heard):
-            silent = {*heard, *self.applicants}.intersection(self.reports.get(process, ()))
-            if silent:
+        for process in doubts:
+            silent = others.intersection(self.reports[process])
+            if process in heard and silent:
                 doubtful |= {process, *heard.intersection(silent)}
         for process in sorted(doubtful - set(self.asked)):
             out.send(process, Question(self.view.number))
@@ -484,7 +495,8 @@ class Views(Part):
 
     def _install(self, view: View, source: int, decided: bool, out: Out) -> None:
         self.before = self.view.processes
-        same = {member[0] for member in view.members if member in self.view.members}
+        old = set(self.view.members)
+        same = {member[0] for member in view.members if member in old}
         was_member = self.since() >= 0
         self.view = view
         self.source = source
@@ -515,7 +527,7 @@ class Views(Part):
             self._insist(out)
         elif self.since() >= 0:
             self._settle_in(out)
-        elif self.me in view.processes:  # in an earlier life
+        elif view.member(self.me) is not None:  # in an earlier life
             self._insist(out)
         elif self.takes_part and was_member:
             self._go_into_exile(out)
@@ -648,7 +660,8 @@ class Views(Part):
     def _has_stayed(self, src: int, msg: Leave) -> bool:
         """Is a process still the member that sent this in an earlier view? Then it counts. Otherwise two members that
         leave and pass a vote on to each other would never hear that both leave."""
-        return (src, msg.birth, msg.life) in [member[:3] for member in self.view.members if member[3] <= msg.view]
+        member = self.view.member(src)
+        return member is not None and self._is_member(src, msg) and member[3] <= msg.view
 
     def _on_leave(self, src: int, msg: Leave) -> None:
         self.applicants.pop(src, None)

@@ -21,6 +21,8 @@ class Kind:
             raise ContractError(fault)
         self.name = message.__name__
         self.measure = Measure(message)
+        self.last: Message | None = None  # that was measured
+        self.last_size: i64 = 0
         self.count: i64 = 0
         self.integers: i64 = 0
 
@@ -87,7 +89,12 @@ class Meter:
         if kind is None:
             kind = Kind(type(message))
             self.kinds[type(message)] = kind
-        size: i64 = kind.measure.scalars if kind.measure.fixed else kind.measure.size(message)
+        size: i64 = kind.measure.scalars
+        if not kind.measure.fixed:
+            if message is not kind.last:  # one that is sent to many is measured once
+                kind.last = message
+                kind.last_size = kind.measure.size(message)
+            size = kind.last_size
         kind.count += copies
         self._sent += copies
         kind.integers += copies * size
