@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from standin import made_up
 
+from congenial.lab.axis_plots import scale_x
 from congenial.lab.chart_plots import plot_chart
 from congenial.lab.claim_plots import COLOUR
 from congenial.lab.claims import Claim, Criterion
@@ -201,3 +203,22 @@ def test_every_curve_of_a_chart_is_named_in_its_colour(tmp_path: Path) -> None:
         assert written.count(name) == 3, "once in each panel"
     assert len([text for text in written if " load, " in text]) == 3
     assert "light load, 50 to 5000 processes" in written
+
+
+@pytest.mark.parametrize(
+    "values", [(0.0, 50.0, 200.0, 500.0, 1000.0, 2000.0, 4000.0), (2, 5, 10, 20, 50, 100, 200, 300, 500), (5, 10, 1000)]
+)
+def test_labels_of_an_axis_do_not_touch(values: tuple[float, ...]) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.2, 2.9), layout="constrained")
+    canvas = FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    scale_x(axes, values)
+    canvas.draw()
+    labels = [label for label in axes.get_xticklabels() if label.get_text()]
+    boxes = [label.get_window_extent() for label in labels]
+    assert all([left.x1 + 2 < right.x0 for left, right in pairwise(boxes)])
+    assert labels[-1].get_text() == f"{values[-1]:g}"
+    assert len(labels) >= min(5, len(values))

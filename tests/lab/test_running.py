@@ -19,7 +19,7 @@ from standin import TINY, recorded
 
 from congenial.kernel.errors import ConfigError
 from congenial.lab.api import sweep
-from congenial.lab.replication import Record, replicate
+from congenial.lab.replication import Record, Replication, replicate
 from congenial.lab.results import SweepResult
 from congenial.lab.runner import SweepFailed, run_sweeps
 from congenial.lab.stopping import precise, records_at
@@ -307,3 +307,11 @@ def _alive(group: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def test_a_run_that_ends_early_is_not_expected_to_make_all_its_requests() -> None:
+    whole = Replication("token-gme", (("nodes", 10), ("requests", 5000), ("think", 50.0), ("hold", "uniform:20,30")), 1)
+    short = replace(whole, parameters=(*whole.parameters, ("until", 7100.0)))
+    assert whole.cost() == 10 * 10 * 5000
+    assert short.cost() == pytest.approx(10 * 10 * 100)
+    assert replace(short, parameters=(*short.parameters, ("until", 1e9))).cost() == whole.cost()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from math import floor, log10
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-NEAR = 0.04  # of an axis: of two values that are closer, only one is labelled
+LETTER = 0.0028  # of an axis, for each point of a letter's size: how wide a digit is
+GAP = 0.012  # of an axis: the least space between two labels
+LABEL = 10.0  # points
+SMALL = 8.0  # the same, on an axis with many values
 MARGIN = 0.05  # of what an axis shows, to both sides of it
 MOST_LABELS = 6  # on a logarithmic axis
 WIDE = 20  # the ratio of the largest value to the smallest from which an axis is logarithmic
@@ -44,11 +46,12 @@ def scale_x(axes: Axes, values: Sequence[Value], room: float = 0.0) -> None:
             else:
                 axes.set_xscale("symlog", linthresh=min(positive))
     _fit(axes, positions, room)
-    axes.set_xticks(positions, _tick_names(axes, positions, [show_value(value) for value in values]))
+    small = len(values) > 6
+    axes.set_xticks(positions, _tick_names(axes, positions, [show_value(value) for value in values], small))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_minor_formatter(NullFormatter())
-    if len(values) > 6:
-        axes.tick_params(axis="x", labelsize=8)
+    if small:
+        axes.tick_params(axis="x", labelsize=SMALL)
 
 
 def _fit(axes: Axes, positions: list[float], room: float) -> None:
@@ -60,14 +63,20 @@ def _fit(axes: Axes, positions: list[float], room: float) -> None:
     axes.set_xlim(*[float(back.transform((limit, 0.0))[0]) for limit in limits])
 
 
-def _tick_names(axes: Axes, positions: list[float], names: list[str]) -> list[str]:
-    """The names, without those that would overlap the next one."""
-    if len(positions) < 2:
-        return names
+def _tick_names(axes: Axes, positions: list[float], names: list[str], small: bool) -> list[str]:
+    """The names, without those that would touch the next one that stays. The last one stays."""
     across = [float(axes.transScale.transform((position, 1.0))[0]) for position in positions]
-    near = NEAR * (across[-1] - across[0])
-    crowded = [second - first < near for first, second in pairwise(across)] + [False]
-    return ["" if close else name for close, name in zip(crowded, names, strict=True)]
+    width = across[-1] - across[0] or 1.0
+    letter = LETTER * (SMALL if small else LABEL)
+    kept = list(names)
+    right = float("inf")  # where the label to the right begins
+    for number in reversed(range(len(names))):
+        middle, half = across[number] / width, letter * len(names[number]) / 2
+        if middle + half + GAP > right:
+            kept[number] = ""
+        else:
+            right = middle - half
+    return kept
 
 
 def number_axis(axis: Axis, limits: tuple[float, float]) -> None:

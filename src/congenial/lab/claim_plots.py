@@ -106,7 +106,8 @@ def note_on_claims(axes: Axes, ranges: Sequence[Said], claims: Sequence[Claim], 
     trends = [
         claim.paper for claim in claims if isinstance(claim.criterion, Trend) and claim.criterion.about(figure, metric)
     ]
-    note = f"the paper: {trends[0]}" if trends else "" if ranges else "the paper gives no number"
+    words = trends[0].partition(" with ")[0] if trends else ""  # 'falls with the time inside': the axis says of what
+    note = f"the paper: {words}" if words else "" if ranges else "the paper gives no number"
     axes.set_title(note, loc="right", fontsize=8, color="#8A5F00")
 
 

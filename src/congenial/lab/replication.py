@@ -38,10 +38,15 @@ class Replication:
     def cost(self) -> float:
         """A rough measure of the work: good enough to order runs and to estimate the time left."""
         nodes = self._number("nodes", 10)
-        return nodes * nodes * self._number("requests", 100)
+        requests = self._number("requests", 100)
+        if "until" in dict(self.parameters):  # a process makes a request, waits at least for a hop, and stays inside
+            turn = self._number("think", 0) + self._number("delay", 1) + self._number("hold", 0)
+            requests = min(requests, self._number("until", 0) / max(turn, 1.0))
+        return nodes * nodes * requests
 
     def _number(self, name: str, otherwise: int) -> float:
-        return float(dict(self.parameters).get(name, otherwise))
+        """A parameter that is a number; of a distribution such as uniform:1,3 the first one."""
+        return float(str(dict(self.parameters).get(name, otherwise)).rpartition(":")[2].partition(",")[0])
 
     def scenario(self) -> Scenario:
         name, *words = self.algorithm.split()

@@ -8,6 +8,7 @@ from congenial.lab.exhibits.figure import Figure
 from congenial.lab.exhibits.frontier import Frontier
 from congenial.lab.exhibits.readings import Reading, Readings
 from congenial.lab.exhibits.schemes import Schemes
+from congenial.lab.exhibits.sizes import Sizes
 from congenial.lab.exhibits.steps import StepTable
 
 __all__ = [
@@ -22,5 +23,6 @@ __all__ = [
     "Reading",
     "Readings",
     "Schemes",
+    "Sizes",
     "StepTable",
 ]
