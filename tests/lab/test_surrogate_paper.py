@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from standin import recorded
@@ -10,7 +11,7 @@ from standin import recorded
 from congenial.lab.api import sweep
 from congenial.lab.claims import Claim
 from congenial.lab.criteria import At, Everywhere
-from congenial.lab.exhibits import Figure, Reading, Readings
+from congenial.lab.exhibits import Evidence, Figure, Reading, Readings
 from congenial.lab.papers.surrogate import CLAIMS, FIGURES, QUORUMS, READINGS, SURROGATE
 from congenial.lab.reproduction import find_targets
 from congenial.lab.results import SweepResult
@@ -100,6 +101,26 @@ def test_readings_are_judged_one_by_one() -> None:
         ("of 7", 1, 1, "2.00"),
     ]
     assert [item.verdict for item in exhibit.judged(results, readings["majority"])] == ["reproduced", "not reproduced"]
+
+
+def test_the_best_reading_is_named_with_what_it_leaves_over(tmp_path: Path) -> None:
+    algorithms = ("surrogate quorums=grid", "surrogate quorums=majority", "maekawa-m")
+    made = Sweep(algorithms, {"delay": (0.0, 10.0)}, {"nodes": 9, "requests": 2}, least=2, most=2)
+    claims = (
+        Claim("fewer messages", "VII", "0.8", At(("5d",), "messages_per_entry", 10.0, 0.76, 0.84)),
+        Claim("longer waiting", "VII", "above 1", Everywhere(("5d",), "waiting_time_mean", 1.0, float("inf"))),
+        Claim("much longer", "VII", "2", At(("5d",), "waiting_time_mean", 10.0, 1.8, 2.2)),
+    )
+    readings = {"grid": Reading(algorithms[0], "q, "), "majority": Reading(algorithms[1], "q, ")}
+    exhibit = Readings("q", "Quorums", (Figure("q, 5d", "Delay", made, (0.0,), {}),), readings, claims)
+    values = {algorithms[0]: [2.0, 2.0], algorithms[1]: [0.8, 0.8], "maekawa-m": [1.0, 1.0]}
+    results = {"q, 5d": SweepResult.of(made, recorded(made, values))}
+    assert exhibit.best(results) == "grid"
+    exhibit.write(Evidence(results, []), tmp_path, "", "")
+    text = "\n".join(exhibit.page(Evidence(results, []), tmp_path, tmp_path))
+    assert "'grid' fits best. Not reproduced even so:" in text
+    assert "| fewer messages (messages per entry) | 0.8 | 2 ± 0 |" in text
+    assert "| longer waiting" not in text
 
 
 def test_messages_are_told_apart_by_kind() -> None:

@@ -48,6 +48,7 @@ class Readings(Overview):
             f" values and with {runs} runs each. 'Off by' is the factor between our ratio and the paper's number, over"
             f" all claims that give one (geometric mean). {self.note}[All means]({pictures.name}/{self.name}.csv).",
             markdown(self.standing(evidence.results)),
+            *self._left_over(evidence.results),
             "Messages per entry by kind, in one run with the usual parameters:",
             markdown(self.kinds()),
         ]
@@ -71,6 +72,27 @@ class Readings(Overview):
             row["off by"] = f"{exp(mean(off)):.2f}" if off else "-"
             rows.append(row)
         return rows
+
+    def best(self, results: Results) -> str:
+        """The reading under which most claims are reproduced, and fewest are not."""
+        counts: dict[str, tuple[int, int]] = {}
+        for name, reading in self.readings.items():
+            verdicts = [item.verdict for item in self.judged(results, reading)]
+            counts[name] = (verdicts.count(REPRODUCED), -verdicts.count(NOT_REPRODUCED))
+        return max(counts, key=lambda name: counts[name])
+
+    def _left_over(self, results: Results) -> list[str]:
+        """The claims that even the best reading does not reproduce."""
+        name = self.best(results)
+        judged = self.judged(results, self.readings[name])
+        rows: list[Row] = [
+            {"claim": f"{item.claim.text} ({item.claim.metric})", "the paper": item.claim.paper, "ours": item.finding.ours}
+            for item in judged
+            if item.verdict == NOT_REPRODUCED
+        ]
+        if not rows:
+            return [f"'{name}' fits best: all claims are reproduced, at least partly or within the intervals."]
+        return [f"'{name}' fits best. Not reproduced even so:", markdown(rows)]
 
     def judged(self, results: Results, reading: Reading) -> list[Judged]:
         """The claims, if this is what is run."""
