@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 
 from congenial.cli import main
+from congenial.kernel.trace import Trace
 from congenial.lab import papers
 from congenial.lab.exhibits import CostTable
-from congenial.lab.papers.drs_gme import CLAIMS, DRS_GME, FORMS, TABLE
+from congenial.lab.papers.drs_gme import AGAIN, CLAIMS, DRS_GME, FORMS, IN_TURN, LATE, LATE_SIZE, TABLE
 from congenial.lab.papers.paper import Paper
+from congenial.lab.replication import Replication
+from congenial.sim.simulate import run_recorded, simulate
 
 
 def test_a_line_about_one_load_is_about_no_other() -> None:
@@ -41,3 +44,23 @@ def test_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.C
     assert "## Claims: 17 reproduced, 1 partly" in page
     lost = "| a lost token | drs-gme-faults | n + 1 to 2n more | 8 .. 12 at n = 4; alone 8; never 3*n |  |  | 8.0 |"
     assert lost in page
+
+
+def test_the_token_that_is_lost_late_is_the_one_to_the_first_process_in_its_second_turn() -> None:
+    """By then every process has passed the token on."""
+    trace = Trace()
+    scenario = Replication("drs-gme-faults", (*IN_TURN.items(), ("nodes", LATE_SIZE)), LATE.seed).scenario()
+    run_recorded(scenario, LATE.seed, trace)
+    sent = [event for event in trace.events if event.event == "send" and AGAIN + 1 <= event.t <= AGAIN + 3]
+    assert [(event.message, event.node, event.peer) for event in sent] == [("Token", LATE_SIZE - 1, 0)]
+    passed = {event.node for event in trace.events if event.message == "Token" and event.event == "send"}
+    assert passed == set(range(LATE_SIZE))
+
+
+def test_section_6_n_tokens_are_made_again() -> None:
+    """ "2n (n 'gen_token' and n token) extra messages are exchanged": one of the n GEN_TOKENs would go to oneself."""
+    made: dict[str, int] = {}
+    for name, sweep in LATE.sweeps(quick=True).items():
+        scenario = sweep.replication("drs-gme-faults", (LATE_SIZE,), 0).scenario()
+        made[name] = simulate(scenario, seed=LATE.seed).messages
+    assert made["late, token lost late"] - made["late, in turn"] == 2 * LATE_SIZE - 1

@@ -86,8 +86,8 @@ class Readings(Overview):
         name = self.best(results)
         judged = self.judged(results, self.readings[name])
         rows: list[Row] = [
-            {"claim": f"{item.claim.text} ({item.claim.metric})", "the paper": item.claim.paper, "ours": item.finding.ours}
-            for item in judged
+            {"claim": f"{claim.text} ({claim.metric})", "the paper": claim.paper, "ours": item.finding.ours}
+            for claim, item in [(item.claim, item) for item in judged]
             if item.verdict == NOT_REPRODUCED
         ]
         if not rows:
