@@ -92,6 +92,8 @@ def _draw(
 
 
 def _panel(axes: Axes, panel: Panel, looks: Mapping[str, Look], names: tuple[str, str]) -> None:
+    from matplotlib.patheffects import withStroke
+
     places = {name: place for name, place in panel.places.items() if min(place) > 0}  # zero has no place on the axes
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -103,11 +105,12 @@ def _panel(axes: Axes, panel: Panel, looks: Mapping[str, Look], names: tuple[str
     steps = [places[name] for name in best]
     axes.step([place[1] for place in steps], [place[0] for place in steps], where="pre", color="#555555", linewidth=0.9,
               zorder=2)  # fmt: skip
+    halo = [withStroke(linewidth=2.0, foreground="white")]  # names are read where there are points behind them, too
     for name in worth_naming(best, places, looks):
         cheapest = name == best[0] and len(best) > 1  # it is the slowest, at the lower right end of the line
         axes.annotate(name, xy=(places[name][1], places[name][0]), xytext=(0, -12) if cheapest else (6, 4),
                       fontsize=NAME_SIZE, textcoords="offset points", ha="center" if cheapest else "left",
-                      color=looks[name].colour, zorder=4)  # fmt: skip
+                      color=looks[name].colour, zorder=4, path_effects=halo)  # fmt: skip
     axes.margins(0.12)
     axes.autoscale_view()
     left, low = axes.get_xlim()[0], axes.get_ylim()[0]
