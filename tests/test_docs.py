@@ -121,6 +121,20 @@ def test_the_files_named_in_the_architecture_exist() -> None:
     assert [name for name in sorted(named) if not any([(place / name).is_file() for place in places])] == []
 
 
+ROOMS_IN_FULL = ("kernel", "problems", "transform", "systems", "sim", "checker", "net", "testing", "view", "studio")
+
+
+def test_the_architecture_names_every_file_of_the_drivers_and_what_they_share() -> None:
+    """Algorithms, parts, experiments and subcommands are many of a kind: their rooms are named, not each file."""
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    package = ROOT / "src" / "congenial"
+    files = [path.relative_to(package).as_posix() for room in ROOMS_IN_FULL for path in (package / room).rglob("*.py")]
+    scripts = [path.name for path in (package / "studio" / "page").glob("*.js")]
+    assert len(files) > 100
+    wanted = [name for name in files if not name.endswith("__init__.py")] + scripts
+    assert [name for name in sorted(wanted) if f"`{name}`" not in text] == []
+
+
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,33 @@ def test_a_room_imports_only_from_rooms_before_it(room: str) -> None:
             if name.startswith("congenial.") and name != "congenial.__version__":
                 assert name.split(".")[1] in MAY_IMPORT[room] | {room}, f"{path.relative_to(PACKAGE)} imports {name}"
             assert name != "congenial", f"{path.relative_to(PACKAGE)} imports the whole package"
+
+
+def test_the_rooms_have_an_order() -> None:
+    assert set(TopologicalSorter(MAY_IMPORT).static_order()) == set(MAY_IMPORT)
+
+
+def test_no_module_needs_itself() -> None:
+    """Inside a room, too. Imports for the type checker alone, and those that wait for a call, do not count."""
+    names = {path: ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in PACKAGE.rglob("*.py")}
+    needs = {names[path]: set(needed(path, set(names.values()))) for path in names if path.parent != PACKAGE}
+    assert len(needs) > 200
+    assert "congenial.kernel.node" in needs["congenial.kernel.shell"]
+    TopologicalSorter(needs).prepare()  # or CycleError, which names the cycle
+    with pytest.raises(CycleError):
+        TopologicalSorter({**needs, "congenial.kernel.node": {"congenial.kernel.shell"}}).prepare()
+
+
+def needed(path: Path, modules: set[str]) -> Iterator[str]:
+    """The modules of the package that a module imports when it is imported itself."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for statement in node.body if isinstance(node, ast.Try) else [node]:
+            if isinstance(statement, ast.ImportFrom) and statement.module is not None:
+                for alias in statement.names:
+                    inner = f"{statement.module}.{alias.name}"
+                    yield from {inner if inner in modules else statement.module} & modules
+            elif isinstance(statement, ast.Import):
+                yield from {alias.name for alias in statement.names} & modules
 
 
 @pytest.mark.parametrize("room", sorted(PURE_ROOMS))
