@@ -33,7 +33,8 @@ def command(
 ) -> None:
     """Run random schedules, uniform ones and ones by priorities, with faults if asked for.
 
-    A run that goes wrong ends it: its seed is printed, and the run, made short, is shown; the exit code is then 1.
+    The first run that goes wrong ends the search: its seed is printed, and a shortened form of it is shown. The exit
+    code is then 1.
     """
     from congenial.checker.fuzz import fuzz
     from congenial.cli.output import notice_if_interpreted, print_json, progress_bar

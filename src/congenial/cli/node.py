@@ -53,8 +53,8 @@ def command(
 ) -> None:
     """Run a node, and let programs on this machine share its locks over a Unix socket.
 
-    It stops on Ctrl-C or SIGTERM, and reads its certificates again on SIGHUP. If it can take part no more (its state
-    cannot be saved, or another process has taken its name) it says why, and its exit code is 1.
+    It stops on Ctrl-C or SIGTERM, and reads its certificates again on SIGHUP. If it can no longer take part (its
+    state cannot be saved, or another process has taken its name) it says why, and its exit code is 1.
 
     The first time, all nodes in the cluster's file must be started. Others enter later, with --seeds. From then on a
     majority is enough, and a restarted node rejoins: with its state directory it remembers what it had promised;
