@@ -7,7 +7,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 SOURCES := $(shell find src -name '*.py' -o -path '*/studio/page/*') setup.py pyproject.toml README.md
-PYTEST := $(BIN)/python -m pytest -q -n 2
+# For two cores: the third worker has work while tests of the network wait.
+PYTEST := $(BIN)/python -m pytest -q -n 3 --dist worksteal
 # The tests of the compiled rooms run once more interpreted, some of them in `make test` and the rest in `make test-deep`.
 # The laboratory, the command line and most of the network are never compiled.
 INTERPRETED_QUICK := $(addprefix tests/,kernel paper traces sim checker/test_explorer_faults.py)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from workbench import SOURCES, imports_of, module_name
 
 HERE = Path(__file__).parent
@@ -93,6 +94,7 @@ def test_what_becomes_of_mutants() -> None:
     run(OUTCOMES)
 
 
+@pytest.mark.deep
 def test_tests_are_trials_of_what_runs_in_views() -> None:
     run(IN_VIEWS)
 
