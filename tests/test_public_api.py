@@ -55,6 +55,7 @@ PUBLIC = {
     "Counterexample",
     "Distribution",
     "Effect",
+    "Estimate",
     "Event",
     "Exponential",
     "FuzzResult",
@@ -62,6 +63,7 @@ PUBLIC = {
     "Guarded",
     "Held",
     "IllegalStep",
+    "Interchangeable",
     "Latch",
     "Law",
     "Lead",
@@ -69,6 +71,8 @@ PUBLIC = {
     "LockLost",
     "LockTimeout",
     "LogNormal",
+    "Loss",
+    "Machine",
     "Measured",
     "Member",
     "Message",
@@ -164,6 +168,53 @@ def test_nothing_else_is_needed_to_use_them() -> None:
                 if what.__module__.startswith("congenial.") and getattr(congenial, what.__name__, None) is not what:
                     private.setdefault(f"{what.__module__}.{what.__name__}", []).append(name)
     assert private == {}
+
+
+FOR_OTHER_MODULES = {  # public to the package, not to its users
+    "Bounds.rules",
+    "Client.ask",
+    "Client.tell",
+    "ClusterConfig.semaphore_system",
+    "ClusterConfig.system",
+    "Reproduction.evidence",
+    "Scenario.engine",
+    "Scenario.faults",
+    "Scenario.keeps_order",
+    "Scenario.system",
+    "Scenario.workload",
+    "Sweep.replication",
+    "SweepResult.of",
+}
+MADE_BY_USERS = ("Bounds", "ClusterConfig", "Scenario", "Spec", "Sweep", "Timing", "Tls")
+
+
+def test_nor_to_use_their_methods() -> None:
+    """Nor what users get by calling methods, or give when they make something. (Compiled methods have no hints.)"""
+    private: dict[str, set[str]] = {}
+    for name, thing in [(name, getattr(congenial, name)) for name in congenial.__all__]:
+        for kind in thing.__mro__ if isinstance(thing, type) else ():
+            for attribute, what in vars(kind).items() if kind.__module__.startswith("congenial.") else ():
+                public = not attribute.startswith("_") or (attribute == "__init__" and name in MADE_BY_USERS)
+                call = what.fget if isinstance(what, property) else getattr(what, "__func__", what)
+                if public and callable(call) and f"{name}.{attribute}" not in FOR_OTHER_MODULES:
+                    hints = {at: hint for at, hint in hints_of(call).items() if at != "self"}
+                    for used in _mentioned(hints):
+                        if used.__module__.startswith("congenial.") and used.__name__ not in congenial.__all__:
+                            private.setdefault(used.__name__, set()).add(f"{name}.{attribute}")
+    assert private == {}
+
+
+def hints_of(call: Any) -> dict[str, object]:
+    try:
+        return typing.get_type_hints(call)
+    except NameError:  # a name that only type checkers know
+        return {}
+
+
+def test_the_list_of_methods_for_other_modules_is_true() -> None:
+    for name in FOR_OTHER_MODULES:
+        kind, _, method = name.partition(".")
+        assert callable(getattr(getattr(congenial, kind), method))
 
 
 def _mentioned(hints: dict[str, object]) -> set[type]:

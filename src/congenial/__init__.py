@@ -23,7 +23,7 @@ from congenial.kernel.node import Node
 from congenial.kernel.out import Out, Outbox
 from congenial.kernel.part import Part
 from congenial.kernel.problem import Groups, Problem
-from congenial.kernel.spec import Law, Option, Spec
+from congenial.kernel.spec import Interchangeable, Law, Option, Spec
 from congenial.kernel.trace import Event
 from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld, ProtocolError, WouldDeadlock
 from congenial.problems.group import GROUP
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from congenial.lab.api import compare, reproduce, sweep
     from congenial.lab.comparison import Comparison
     from congenial.lab.reproduction import Reproduction
-    from congenial.lab.results import SweepResult
+    from congenial.lab.results import Estimate, SweepResult
     from congenial.lab.runner import Status
     from congenial.lab.sweep import Sweep
     from congenial.net.blocking import BlockingCluster, join_blocking
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from congenial.net.client import Client, RemoteHeld, RemoteLock, connect
     from congenial.net.config import ClusterConfig, Timing
     from congenial.net.guarded import Guarded, Section
-    from congenial.net.held import Held
+    from congenial.net.held import Held, Loss
     from congenial.net.joining import join
     from congenial.net.locks import Cluster, Lock
     from congenial.net.members import Member
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from congenial.net.primitives.leading import Lead
     from congenial.net.primitives.once import Once
     from congenial.net.primitives.together import AllOf
+    from congenial.net.replica import Machine
     from congenial.net.threaded import (
         ThreadedCluster,
         ThreadedGuarded,
@@ -125,6 +126,7 @@ __all__ = [
     "Counterexample",
     "Distribution",
     "Effect",
+    "Estimate",
     "Event",
     "Exponential",
     "FuzzResult",
@@ -132,6 +134,7 @@ __all__ = [
     "Guarded",
     "Held",
     "IllegalStep",
+    "Interchangeable",
     "Latch",
     "Law",
     "Lead",
@@ -139,6 +142,8 @@ __all__ = [
     "LockLost",
     "LockTimeout",
     "LogNormal",
+    "Loss",
+    "Machine",
     "Measured",
     "Member",
     "Message",
@@ -223,6 +228,7 @@ LAZY = {
     "Constant": "congenial.sim.chance",
     "Counterexample": "congenial.checker.counterexample",
     "Distribution": "congenial.sim.chance",
+    "Estimate": "congenial.lab.results",
     "Exponential": "congenial.sim.chance",
     "FuzzResult": "congenial.checker.fuzz",
     "Guarded": "congenial.net.guarded",
@@ -232,6 +238,8 @@ LAZY = {
     "Lead": "congenial.net.primitives.leading",
     "Lock": "congenial.net.locks",
     "LogNormal": "congenial.sim.chance",
+    "Loss": "congenial.net.held",
+    "Machine": "congenial.net.replica",
     "Measured": "congenial.sim.chance",
     "MessageFault": "congenial.sim.faults",
     "Once": "congenial.net.primitives.once",

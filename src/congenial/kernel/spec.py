@@ -80,7 +80,12 @@ class Option:
 class Interchangeable:
     """Says that an algorithm treats all processes alike, except the `fixed` ones. The checker must know where process
     numbers are kept: `processes` names the attributes and message fields that hold them, alone or in collections;
-    `indexed` names those that have a place for every process."""
+    `indexed` names those that have a place for every process.
+
+    >>> alike = Interchangeable(fixed=(0,), processes=("father", "queue"), indexed=("last",))
+    >>> Spec("my-lock", "My own lock", MUTEX, symmetry=alike).symmetry.fixed
+    (0,)
+    """
 
     fixed: tuple[int, ...] = ()
     processes: tuple[str, ...] = ()

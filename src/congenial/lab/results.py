@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean, and half the width of its 95% confidence interval."""
+    """A mean, and half the width of its 95% confidence interval.
+
+    >>> found = Estimate(10.0, 0.5)
+    >>> print(found)
+    10 ± 0.5
+    >>> found.low, found.high
+    (9.5, 10.5)
+    """
 
     value: float
     half: float

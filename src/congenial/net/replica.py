@@ -36,7 +36,19 @@ MOST_ENTRIES = 1 << EPOCH_BITS - 1  # in an epoch
 
 class Machine(Protocol):
     """A deterministic state machine, of the user's. It may have two methods more: `snapshot()` returns its state as
-    bytes, and `restore(state)` takes over that of another one. Without them its attributes must be plain data."""
+    bytes, and `restore(state)` takes over that of another one. Without them its attributes must be plain data.
+
+    >>> class Counter:
+    ...     def __init__(self):
+    ...         self.total = 0
+    ...
+    ...     def apply(self, operation):
+    ...         self.total += operation
+    ...         return self.total
+    >>> machine: Machine = Counter()
+    >>> machine.apply(3)
+    3
+    """
 
     def apply(self, operation: Any) -> Any:
         """Execute an operation."""
