@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from chronicle import Chronicle
+from journals import Journals
 from machines import NODES, PATIENCE, Machines
 from netlab import WITNESS, answers, witness_process
 
@@ -149,14 +149,14 @@ class Chaos:
 
     def _judge(self, verdict: dict[str, Any]) -> None:
         tally = self.tally
-        chronicle = Chronicle()
-        chronicle.read(self.machines.folder)
-        expired = tally.expired | chronicle.expired
-        tally.troubles += chronicle.blocked
-        tally.faults["loop blocked"] += len(chronicle.blocked)
-        tally.faults["object lost"] += chronicle.forks
-        tally.operations, tally.lost_operations = chronicle.operations, chronicle.lost
-        tally.violations += chronicle.violations
+        judged = Journals()
+        judged.read(self.machines.folder)
+        expired = tally.expired | judged.expired
+        tally.troubles += judged.blocked
+        tally.faults["loop blocked"] += len(judged.blocked)
+        tally.faults["object lost"] += judged.forks
+        tally.operations, tally.lost_operations = judged.operations, judged.lost
+        tally.violations += judged.violations
         for violation in verdict["violations"]:
             met = verdict["met"][violation]
             if met and expired.issuperset(met):
@@ -329,7 +329,7 @@ class Chaos:
 
     async def _mischief(self) -> None:
         faults = ["kill", "stop", "block", "slow disk"]
-        if self.machines.rack:
+        if self.machines.namespaces:
             faults += ["cut", "part", "mute", "slow", "full disk"]
         under_way: set[asyncio.Task[None]] = set()
         while time.monotonic() < self.end - 3 * LONGEST_FAULT:
@@ -351,7 +351,7 @@ class Chaos:
         self.takeovers += 1
         lock = f"takeover {self.takeovers}"
         holder, heir = self.rng.sample(NODES, 2)
-        fault = self.rng.choice(["kill", "stop", *(["cut"] if self.machines.rack else [])])
+        fault = self.rng.choice(["kill", "stop", *(["cut"] if self.machines.namespaces else [])])
         async with Client(self.machines.socket(holder)) as first, Client(self.machines.socket(heir)) as second:
             await first.mutex(lock, timeout=LONGEST_WAIT).acquire()
             hit = asyncio.create_task(self._hit(fault, holder, for_long=True))
@@ -443,10 +443,10 @@ class Chaos:
         return ""
 
     async def _cut(self, name: str, seconds: float) -> str:
-        assert self.machines.rack is not None
-        await asyncio.to_thread(self.machines.rack.cable, name, "down")
+        assert self.machines.namespaces is not None
+        await asyncio.to_thread(self.machines.namespaces.cable, name, "down")
         await asyncio.sleep(seconds)
-        await asyncio.to_thread(self.machines.rack.cable, name, "up")
+        await asyncio.to_thread(self.machines.namespaces.cable, name, "up")
         return ""
 
     async def _part(self, name: str, seconds: float) -> str:
@@ -461,23 +461,27 @@ class Chaos:
         return ""
 
     async def _part_from(self, name: str, others: list[str], seconds: float) -> None:
-        rack = self.machines.rack
-        assert rack is not None
+        namespaces = self.machines.namespaces
+        assert namespaces is not None
         for other in others:
-            await asyncio.to_thread(rack.part, name, other, True)
+            await asyncio.to_thread(namespaces.part, name, other, True)
         await asyncio.sleep(seconds)
         for other in others:
-            await asyncio.to_thread(rack.part, name, other, False)
+            await asyncio.to_thread(namespaces.part, name, other, False)
 
     async def _slow(self, name: str, seconds: float) -> str:
-        rack = self.machines.rack
-        assert rack is not None
+        namespaces = self.machines.namespaces
+        assert namespaces is not None
         try:
-            await asyncio.to_thread(rack.slow_down, name, "netem", "delay", f"{self.rng.choice([50, 200, 600])}ms")
+            await asyncio.to_thread(
+                namespaces.slow_down, name, "netem", "delay", f"{self.rng.choice([50, 200, 600])}ms"
+            )
         except subprocess.CalledProcessError:  # no delays in this kernel: a narrow band instead
-            await asyncio.to_thread(rack.slow_down, name, "tbf", "rate", "64kbit", "burst", "1600", "latency", "2s")
+            await asyncio.to_thread(
+                namespaces.slow_down, name, "tbf", "rate", "64kbit", "burst", "1600", "latency", "2s"
+            )
         await asyncio.sleep(seconds)
-        await asyncio.to_thread(rack.speed_up, name)
+        await asyncio.to_thread(namespaces.speed_up, name)
         return ""
 
     # -- afterwards ------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from racks import Rack
+from namespaces import Namespaces
 
 from congenial.net.config import DEFAULT_ALGORITHM, follows_views, free_addresses
 
@@ -26,20 +26,24 @@ class Machines:
         self.folder = folder
         self.program = list(program) or [sys.executable, "-m", "congenial"]  # a node, with the options of one
         self.elastic = follows_views(algorithm)  # guests may come
-        self.rack: Rack | None = Rack(folder, NODES)
+        self.namespaces: Namespaces | None = Namespaces(folder, NODES)
         self.disks: list[Path] = []
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         try:
-            self.rack.build()
+            self.namespaces.build()
             for name in NODES:
                 self._mount(self.state(name))
         except (subprocess.CalledProcessError, FileNotFoundError) as error:
             if os.environ.get("CI"):
                 raise
             print(f"NO NETWORK NAMESPACES, so no cables are cut: {getattr(error, 'stderr', error)}", file=sys.stderr)
-            self.rack.tear_down()
-            self.rack = None
-        where = self.rack.addresses() if self.rack else dict(zip(NODES, free_addresses(len(NODES)), strict=True))
+            self.namespaces.tear_down()
+            self.namespaces = None
+        where = (
+            self.namespaces.addresses()
+            if self.namespaces
+            else dict(zip(NODES, free_addresses(len(NODES)), strict=True))
+        )
         self.seeds = list(where.values())
         nodes = [f'{name} = "{address}"' for name, address in where.items()]
         settings = ["insecure = true", f'algorithm = "{algorithm}"', 'state = "state/{name}"']
@@ -77,8 +81,8 @@ class Machines:
     def start(self, name: str, *more: str) -> None:
         """A guest begins with the name of the node beside which it runs."""
         words = [*self.program, "node", "--name", name, "--socket", str(self.socket(name)), *more]
-        if self.rack:
-            words = self.rack.inside(name[0], words)
+        if self.namespaces:
+            words = self.namespaces.inside(name[0], words)
         with open(self.folder / f"{name}.log", "ab") as log:
             self.processes[name] = subprocess.Popen(words, cwd=self.folder, stdout=log, stderr=log)
 
@@ -97,7 +101,7 @@ class Machines:
         for process in self.processes.values():
             process.kill()
             process.wait()
-        if self.rack:
-            self.rack.tear_down()
+        if self.namespaces:
+            self.namespaces.tear_down()
         for disk in self.disks:
             subprocess.run(["umount", str(disk)], capture_output=True)

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from namespaces import Namespaces
 from netlab import answers
-from racks import Rack
 
 from congenial.net.client import Client
 from congenial.net.errors import ClusterDegraded
@@ -25,8 +25,8 @@ from congenial.net.errors import ClusterDegraded
 NODES = "abc"
 
 
-class Nodes(Rack):
-    """A rack with three nodes in it."""
+class Nodes(Namespaces):
+    """Three nodes, each in a namespace of its own."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, NODES)
@@ -65,7 +65,7 @@ def refused(what: str, error: Exception) -> None:
 
 
 @pytest.fixture
-def rack(tmp_path: Path) -> Iterator[Nodes]:
+def nodes(tmp_path: Path) -> Iterator[Nodes]:
     made = Nodes(tmp_path)
     try:
         try:
@@ -78,11 +78,11 @@ def rack(tmp_path: Path) -> Iterator[Nodes]:
 
 
 @pytest.mark.deep
-def test_a_cut_cable_is_noticed_and_mended(rack: Nodes) -> None:
+def test_a_cut_cable_is_noticed_and_mended(nodes: Nodes) -> None:
     async def story() -> None:
-        async with Client(rack.socket("a")) as a, Client(rack.socket("b")) as b, Client(rack.socket("c")) as c:
+        async with Client(nodes.socket("a")) as a, Client(nodes.socket("b")) as b, Client(nodes.socket("c")) as c:
             held = await c.mutex("x", timeout=20).acquire()
-            rack.cable("c", "down")
+            nodes.cable("c", "down")
             later = await a.mutex("x", timeout=20).acquire()  # c is done without
             assert later.fence > held.fence
             assert "gone on without" in await asyncio.wait_for(held.lost.wait(), 20)  # and has found out by itself
@@ -95,7 +95,7 @@ def test_a_cut_cable_is_noticed_and_mended(rack: Nodes) -> None:
                 told = await b.status_of_all()
             with pytest.raises(ClusterDegraded, match="'a' is away; 'b' is away"):
                 await c.mutex("x", timeout=0.2).acquire()
-            rack.cable("c", "up")
+            nodes.cable("c", "up")
             later.release()
             again = await c.mutex("x", timeout=20).acquire()
             assert again.fence > later.fence or await asyncio.wait_for(again.lost.wait(), 20)
@@ -104,16 +104,16 @@ def test_a_cut_cable_is_noticed_and_mended(rack: Nodes) -> None:
                 assert time.monotonic() < deadline, "c does not come back"
                 await asyncio.sleep(0.1)
 
-    rack.start()
+    nodes.start()
     asyncio.run(asyncio.wait_for(story(), 90))
 
 
-def test_a_slow_link_is_only_slow(rack: Nodes) -> None:
+def test_a_slow_link_is_only_slow(nodes: Nodes) -> None:
     """By a delay of every packet, or where the kernel has no such thing by a narrow band."""
     least = 0.06
 
     async def story() -> None:
-        async with Client(rack.socket("a")) as a, Client(rack.socket("c")) as c:
+        async with Client(nodes.socket("a")) as a, Client(nodes.socket("c")) as c:
             for _ in range(3):
                 async with c.mutex("x", timeout=20):
                     pass
@@ -124,14 +124,14 @@ def test_a_slow_link_is_only_slow(rack: Nodes) -> None:
 
     try:
         for name in NODES:
-            rack.slow_down(name, "netem", "delay", "60ms")
+            nodes.slow_down(name, "netem", "delay", "60ms")
     except subprocess.CalledProcessError:
         least = 0.0
     try:
         if not least:
             for name in NODES:
-                rack.slow_down(name, "tbf", "rate", "64kbit", "burst", "1600", "latency", "2s")
+                nodes.slow_down(name, "tbf", "rate", "64kbit", "burst", "1600", "latency", "2s")
     except (subprocess.CalledProcessError, FileNotFoundError) as error:
         refused("a slow link (tc)", error)
-    rack.start()
+    nodes.start()
     asyncio.run(asyncio.wait_for(story(), 90))

@@ -6,7 +6,7 @@
 - a replica of a guarded object, on which the program issues operations.
 
 What became of the operations, and when the loop was blocked, is written to `NAME.journal`, one line of JSON each
-(`chronicle.py` judges them).
+(`journals.py` judges them).
 
     python troubled_node.py WITNESS SEED node --name a ...
 """

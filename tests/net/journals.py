@@ -10,7 +10,7 @@ from pathlib import Path
 LOST_STATE = "guarded.lost"  # in a log: so few members had the object that the others went on without its latest state
 
 
-class Chronicle:
+class Journals:
     def __init__(self) -> None:
         self.blocked: list[tuple[str, float, float]] = []  # a member, and from when until when
         self.expired: set[str] = set()  # holders whose lease ran out

@@ -11,7 +11,7 @@ def ip(*words: str) -> None:
     subprocess.run(["ip", *words], check=True, capture_output=True, text=True, timeout=20)
 
 
-class Rack:
+class Namespaces:
     """A namespace for each name, with a cable to a bridge in one more."""
 
     def __init__(self, folder: Path, names: str) -> None:
