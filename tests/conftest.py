@@ -25,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
     """What there is now, ten thousand tests and all modules, is there to stay: garbage need not be looked for in it.
-    A collection then takes milliseconds instead of a third of a second, and CPython's tests of locks make hundreds."""
+    A collection then takes milliseconds instead of a third of a second."""
     gc.collect()
     gc.freeze()
 

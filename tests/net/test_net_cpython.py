@@ -6,6 +6,7 @@ and why. A test of that list that begins to pass fails here, so that the list st
 
 from __future__ import annotations
 
+import gc
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -99,6 +100,8 @@ TESTS = [(suite, name) for suite, (case, _) in SUITES.items() for name in cpytho
 @pytest.fixture(scope="module", params=[1, 3], ids=["one member", "three members"])
 def cluster(request: pytest.FixtureRequest) -> Iterator[congenial.BlockingCluster]:
     """The first member of a cluster of so many."""
+    gc.collect()
+    gc.freeze()  # what tests before have left; these here look for garbage hundreds of times
     names = "abc"[: request.param]
     peers = dict(zip(names, free_addresses(len(names)), strict=True))
     members = [congenial.join_blocking(name, peers, timing=PATIENT).start() for name in names]

@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 from netlab import QUICK, clusters, crash, run, table, until
 
+from congenial.kernel.effects import Eject, Enter, Send
 from congenial.kernel.message import Message
 from congenial.kernel.node import IDLE, INSIDE
 from congenial.kernel.out import PlainOut
-from congenial.kernel.shell import Asked, Left, Process, Received
+from congenial.kernel.shell import Asked, Left, Process, ProcessEvent, Received
 from congenial.kernel.state import state_of
+from congenial.net.call import Call
 from congenial.net.entrance import YIELD_EVERY
 from congenial.net.locks import Cluster
 from congenial.net.view_door import ViewDoor
@@ -170,6 +172,7 @@ class Twin:
         self.shell = Process(self._begun(me), InEpochs(GROUP))
         self.bare = self._begun(me)
         self.out = PlainOut()
+        self.ejected = 0
 
     def _begun(self, me: int) -> LockInViews:
         lock = HomeGMELock(me, 3, (("leaders", "auto"), ("selection", "priority")))
@@ -177,14 +180,17 @@ class Twin:
         lock.serving = lock.is_home()
         return lock
 
-    def step(self, event: Asked | Left | Received) -> list[tuple[int, Message]]:
+    def step(self, event: ProcessEvent) -> list[tuple[int, Message]]:
         effects = self.shell.step(event)
         event.reach(self.bare, self.out)
         sent = self.out.sent
-        assert sent == [(effect.dst, effect.msg) for effect in effects if hasattr(effect, "msg")]
-        entered = [effect.fence for effect in effects if hasattr(effect, "fence")]
+        assert sent == [(effect.dst, effect.msg) for effect in effects if isinstance(effect, Send)]
+        entered = [effect.fence for effect in effects if isinstance(effect, Enter)]
         assert entered == ([self.out.fence] if self.out.has_entered else [])
-        assert not self.out.has_ejected
+        ejected = [effect for effect in effects if isinstance(effect, Eject)]
+        assert len(ejected) == self.out.has_ejected
+        assert len(effects) == len(sent) + len(entered) + len(ejected), "a door carries out nothing else"
+        self.ejected += len(ejected)
         assert state_of(self.bare) == state_of(self.shell.node)
         self.out.clear()
         return sent
@@ -212,3 +218,51 @@ def test_a_door_takes_the_steps_of_the_process_shell(seed: int) -> None:
         for dst, message in twins[me].step(event):
             channels.setdefault((me, dst), []).append(message)
     assert entries > 10
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_door_moves_as_the_process_shell_does(seed: int) -> None:
+    """From view to view, with a member left out now and then, and another home; and a lock that gives back."""
+    rng = random.Random(seed)
+    twins = [Twin(me) for me in range(3)]
+    members: tuple[int, ...] = (0, 1, 2)
+    since = [1, 1, 1]  # the view from which on each has been a member; -1: it is none
+    channels: dict[tuple[int, int], list[Message]] = {}
+    entries = 0
+
+    def happen(me: int, event: ProcessEvent) -> None:
+        for dst, message in twins[me].step(event):
+            channels.setdefault((me, dst), []).append(message)
+
+    def move(view: int) -> None:
+        nonlocal members
+        channels.clear()  # what is under way belongs to the view before
+        members = tuple(sorted(rng.sample(range(3), rng.choice([2, 3]))))
+        home = rng.randrange(len(members))
+        for me in range(3):
+            since[me] = -1 if me not in members else view if since[me] < 0 else since[me]
+            happen(me, Call(lambda lock, out, me=me: lock.move(view, members, home, since[me], out)))
+        first = members[home]
+        for me in members:
+            group, fence = twins[me].bare.holding()
+            if fence:
+                happen(first, Call(lambda lock, _, me=me, group=group, fence=fence: lock.take_over(me, group, fence)))
+        happen(first, Call(lambda lock, out: lock.serve(out)))
+
+    for view in range(2, 32):
+        for _ in range(rng.randrange(40)):
+            full = [pair for pair in channels if channels[pair]]
+            me = rng.randrange(3)
+            if full and rng.random() < 0.6:
+                src, me = rng.choice(full)
+                happen(me, Received(src, channels[src, me].pop(0)))
+            elif twins[me].bare.phase == IDLE:
+                happen(
+                    me, Asked((rng.randrange(2),)) if rng.random() < 0.7 else Call(lambda lock, out: lock.relax(out))
+                )
+            elif twins[me].bare.phase == INSIDE:
+                entries += 1
+                happen(me, Left())
+        move(view)
+    assert entries > 10
+    assert sum([twin.ejected for twin in twins]) > 0
