@@ -207,7 +207,7 @@ def test_nor_to_use_their_methods() -> None:
 def hints_of(call: Any) -> dict[str, object]:
     try:
         return typing.get_type_hints(call)
-    except NameError:  # a name that only type checkers know
+    except (NameError, TypeError):  # a name that only type checkers know; a compiled method
         return {}
 
 

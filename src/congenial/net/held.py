@@ -142,7 +142,8 @@ class Losable:
 class Loss:
     """Whether a lock is lost: true or false, and can be awaited. This is what `held.lost` returns.
 
-    >>> with join_blocking("a", {"a": "127.0.0.1:7101"}) as cluster:
+    >>> import congenial
+    >>> with congenial.join_blocking("a", {"a": "127.0.0.1:7101"}) as cluster:
     ...     with cluster.mutex("invoices") as held:
     ...         bool(held.lost)
     False
