@@ -46,7 +46,6 @@ INTERPRETED = (  # run once per run, not per event
     "checker/graph_faults.py",
     "checker/replay.py",
     "checker/result.py",
-    "checker/sharing.py",
     "checker/shorten.py",
     "checker/tasks.py",
     "checker/workers.py",

@@ -21,7 +21,6 @@ from congenial.checker.graph_faults import Costs, broken_law, costs_of, starvati
 from congenial.checker.movers import Movers, Situation
 from congenial.checker.result import CheckResult
 from congenial.checker.rules import Rules
-from congenial.checker.sharing import explore_together
 from congenial.checker.symmetry import Symmetry
 from congenial.checker.world import World
 from congenial.kernel.errors import ConfigError
@@ -30,7 +29,6 @@ from congenial.systems.system import System
 
 SMALL = 1_000_000  # states, up to which a system is explored whole
 MOST_EXCEPTIONS = 16
-WORTH_SHARING = 100_000  # states, from which on several processes are faster than one
 FIRST_LIMIT = 1000  # states explored before a reduction is verified for the first time
 
 Progress = Callable[[int, int], None]
@@ -51,20 +49,12 @@ def young_garbage_only() -> Iterator[None]:
 
 class CheckRun:
     def __init__(
-        self,
-        system: System,
-        rules: Rules,
-        reduce: bool | None,
-        symmetry: bool,
-        limit: int,
-        progress: Progress | None,
-        jobs: int = 1,
+        self, system: System, rules: Rules, reduce: bool | None, symmetry: bool, limit: int, progress: Progress | None
     ) -> None:
         self.system = system
         self.rules = rules
         self.limit = limit
         self.progress = progress
-        self.jobs = jobs
         self.plain = not rules.faults and not rules.operations
         believes = system.algorithm.belief is not Node.belief  # what is left out could hold a contradiction
         self.reduce = reduce is not False and self.plain and not rules.timers_wait and not believes
@@ -147,26 +137,12 @@ class CheckRun:
         symmetry = None if rule is None else Symmetry(world, rule)
         explorer = Explorer(world, limit, movers, symmetry, self.progress)
         with young_garbage_only():
-            if self.jobs == 1 or movers is not None or symmetry is not None:
-                explorer.run()
-            else:
-                explorer = self._run_together(explorer)
+            explorer.run()
         if symmetry is not None:
             difference = symmetry.failure()
             if difference:
                 raise ConfigError(f"{self.system.name} is not symmetric here: {difference}; check without symmetry")
         return explorer
-
-    def _run_together(self, explorer: Explorer) -> Explorer:
-        """Explore in several processes, once the system turns out to be large."""
-        explorer.run(pause_at=WORTH_SHARING)
-        if explorer.complete or explorer.faults or explorer.count >= self.limit:
-            return explorer
-        if explore_together(explorer, self.jobs):
-            return explorer
-        alone = Explorer(explorer.world, self.limit, None, None, self.progress)  # the run that one process finds
-        alone.run()
-        return alone
 
     # -- judging ---------------------------------------------------------------------------------------
 

@@ -77,9 +77,7 @@ class Explorer:
         self.moves = Moves(world, self.successors)  # of the state at hand
         self.terminal: list[int] = []  # states in which nothing can happen, or only requests
         self.edges = Edges()
-        self.steps = Steps()  # from the state at hand
-        self.level = Frontier()  # the states that are expanded next, the first of which has this index
-        self.next_index: i64 = 0
+        self._steps = Steps()  # from the state at hand
         self._labels = vec[i64]()  # the numbers of the labels of steps; -1: not known yet
         # deliveries made at once since the last move, and messages sent in it and in them
         self.early_count: i64 = 0
@@ -92,22 +90,15 @@ class Explorer:
 
     # -- exploring -------------------------------------------------------------------------------------
 
-    def run(self, stop_at_first: bool = True, pause_at: int = 0) -> None:
-        """Explore until done, at the limit, or at the first fault; or, between two levels, until there are as many
-        states as `pause_at` says. `run` may then be called again."""
-        level = self.level
+    def run(self, stop_at_first: bool = True) -> None:
+        """Explore until done, at the limit, or at the first fault."""
+        level = Frontier()
         following = Frontier()
-        if self.table.count == 0:
-            start = self.world.initial()
-            self.table.find(self.successors.fingerprint(start), -1)
-            level.add(start)
-        pause: i64 = pause_at
-        index = self.next_index
+        start = self.world.initial()
+        self.table.find(self.successors.fingerprint(start), -1)
+        level.add(start)
+        index: i64 = 0
         while not level.is_empty:
-            if pause > 0 and self.table.count >= pause:
-                self.level = level
-                self.next_index = index
-                return
             while not level.is_empty:
                 self.edges.begin()
                 self._expand(level.take(), index, following)
@@ -127,7 +118,11 @@ class Explorer:
 
     def _expand(self, state: State, index: i64, following: Frontier) -> None:
         self.moves.find(state)
-        self.look_for_rest(state, index)
+        rest = self.moves.rest(state)
+        if rest == AT_REST:
+            self.terminal.append(index)
+        if rest == AT_REST or (rest == STAYING and self.judges_entry):
+            self._judge_rest(state, index, rest)
         if self.movers is None and self.symmetry is None:
             self._take_all(state, index, following)
             return
@@ -136,21 +131,17 @@ class Explorer:
             self._take_reduced(state, index, i, following)
             i += 1
 
-    def look_for_rest(self, state: State, index: i64) -> None:
-        """Note and judge a state in which nothing can happen, or only requests; its moves have been found."""
-        rest = self.moves.rest(state)
-        if rest == AT_REST:
-            self.terminal.append(index)
-        if rest == AT_REST or (rest == STAYING and self.judges_entry):
-            self._judge_rest(state, index, rest)
-
     def _take_all(self, state: State, index: i64, following: Frontier) -> None:
         """Take all moves. Their fingerprints are looked up together: that waits for memory once, not once for each."""
         moves = self.moves
-        steps = self.steps
-        self.list_steps(state, index)
-        self.table.fetch(steps.fingerprints, steps.count)
+        steps = self._steps
+        steps.count = 0
         i: i64 = 0
+        while i < moves.count:
+            self._list_steps(state, index, i)
+            i += 1
+        self.table.fetch(steps.fingerprints, steps.count)
+        i = 0
         while i < steps.count:
             move = steps.moves[i]
             number = steps.numbers[i]
@@ -165,28 +156,16 @@ class Explorer:
                         first = self.successors.numbers(state, process, event) >> COUNT_BITS
                         self.faults.append(Fault(SAFETY, wrong, index, move, number - first))
                 following.add(after)
-            self.edges.add(target, self.label(process, event, number))
+            self.edges.add(target, self._label(process, event, number))
             i += 1
 
-    def list_steps(self, state: State, index: i64) -> bool:
-        """List all steps from a state; False: a step or a header has no number yet, and the world is sealed."""
-        self.steps.count = 0
-        move: i64 = 0
-        while move < self.moves.count:
-            if not self._list_steps_of(state, index, move):
-                return False
-            move += 1
-        return True
-
-    def _list_steps_of(self, state: State, index: i64, move: i64) -> bool:
+    def _list_steps(self, state: State, index: i64, move: i64) -> None:
         """List the steps of a move, up to the first in which something goes wrong."""
         process = self.moves.processes[move]
         event = self.moves.events[move]
         position = self.moves.positions[move]
         before = self.table.fingerprints[index]
         found = self.successors.numbers(state, process, event)
-        if found < 0:
-            return False
         number = found >> COUNT_BITS
         end = number + (found & MOST_CHOICES)
         while number < end:
@@ -196,14 +175,11 @@ class Explorer:
                 wrong = self.successors.wrong(state, process, number)
                 if wrong:
                     self._fail(wrong, index, move, number - (found >> COUNT_BITS), 0)
-                    return True
+                    return
                 header = self.successors.header(state, process, event, number)
-                if header < 0:
-                    return False
             fingerprint = self.successors.fingerprint_after(before, state, event, position, number, header)
-            self.steps.add(move, number, header, fingerprint)
+            self._steps.add(move, number, header, fingerprint)
             number += 1
-        return True
 
     def _take_reduced(self, state: State, index: i64, move: i64, following: Frontier) -> None:
         """Take a move, and then what is delivered at once; find the state that stands for all that differ in names."""
@@ -242,7 +218,7 @@ class Explorer:
         kind = ILLEGAL if self.successors.is_illegal else SAFETY
         self.faults.append(Fault(kind, wrong, index, move, choice, early))
 
-    def label(self, process: i64, event: i64, number: i64) -> i64:
+    def _label(self, process: i64, event: i64, number: i64) -> i64:
         """The number of the label of a step."""
         while number >= i64(len(self._labels)):
             self._labels = append(self._labels, i64(-1))
@@ -254,13 +230,6 @@ class Explorer:
         if event < LOSE:  # a loss, or the delivery of a message that stays under way, is the same step for others
             self._labels[number] = label
         return label
-
-    def new_edges(self) -> Edges:
-        """Keep the edges from now on apart from those so far, which are returned."""
-        before = self.edges
-        self.edges = Edges()
-        self._labels = vec[i64]()
-        return before
 
     # -- deliveries at once ----------------------------------------------------------------------------
 

@@ -20,8 +20,7 @@ class Frontier:
         self._end: i64 = 0
         self._at: i64 = 0
 
-    def add(self, state: State) -> i64:
-        """Add a state; say where it is kept."""
+    def add(self, state: State) -> None:
         words = self._words
         size: i64 = len(state)
         at = self._end
@@ -34,7 +33,6 @@ class Frontier:
         while i < size:
             words[at + 1 + i] = i32(state[i])
             i += 1
-        return at
 
     @property
     def is_empty(self) -> bool:
@@ -42,19 +40,15 @@ class Frontier:
 
     def take(self) -> State:
         """The next state."""
-        state = self.at(self._at)
-        self._at += i64(len(state)) + 1
-        return state
-
-    def at(self, place: i64) -> State:
-        """The state that is kept at a place."""
         words = self._words
-        size = i64(words[place])
+        size = i64(words[self._at])
+        at = self._at + 1
         state = vec[i64]([i64(0)] * size)
         i: i64 = 0
         while i < size:
-            state[i] = i64(words[place + 1 + i])
+            state[i] = i64(words[at + i])
             i += 1
+        self._at = at + size
         return state
 
     def clear(self) -> None:

@@ -123,8 +123,6 @@ class Successors:
         ledger = world.ledger_numbers[before]
         if world.operations:
             ledger = world.book(ledger, number)[0]
-            if ledger < 0:
-                return -1
         return world.intern_header(budget, fence, group, ledger)
 
     def taken(self, state: State, process: i64, event: i64, position: i64, number: i64) -> State:

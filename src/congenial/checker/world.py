@@ -66,10 +66,6 @@ from congenial.systems.system import System
 
 MOST_STATES: Final = 1 << 30
 MOST_PROCESSES: Final = 255
-LOW: Final = (1 << 32) - 1
-
-Missing = tuple[list[int], list[int], list[tuple[int, int, int, int]]]
-"""What has no number yet: steps, bookings and headers, each by its key."""
 
 
 @final
@@ -126,11 +122,6 @@ class World:
         self._booked: dict[int, tuple[int, str]] = {}
         # steps
         self.table = StepTable()
-        # while the world is sealed, nothing gets a number; what would get one is noted (`congenial.checker.shares`)
-        self.sealed = False
-        self.missing_steps: set[int] = set()  # state << EVENT_BITS | event
-        self.missing_bookings: set[int] = set()  # ledger << 32 | step
-        self.missing_headers: set[tuple[int, int, int, int]] = set()
         self.budget: i64 = (
             rules.crashes << CRASHES
             | rules.losses << LOSSES
@@ -154,9 +145,6 @@ class World:
         key = (budget, fence, group, ledger)
         known = self._header_ids.get(key)
         if known is None:
-            if self.sealed:
-                self.missing_headers.add((int(budget), fence, group, int(ledger)))
-                return -1
             known = self._header_ids[key] = len(self.fences)
             self.budgets = append(self.budgets, budget)
             self.fences.append(fence)
@@ -270,12 +258,7 @@ class World:
     def numbers(self, before: i64, event: i64) -> i64:
         """The number of the first of these steps << COUNT_BITS | how many there are."""
         known = self.table.find(before, event)
-        if known >= 0:
-            return known
-        if self.sealed:
-            self.missing_steps.add(int(before << EVENT_BITS | event))
-            return -1
-        return self._try_all(before, event)
+        return self._try_all(before, event) if known < 0 else known
 
     def _try_all(self, before: i64, event: i64) -> i64:
         """Compute the steps for all ways to choose."""
@@ -441,33 +424,8 @@ class World:
         key: int = number << 32 | step
         known = self._booked.get(key)
         if known is None:
-            if self.sealed:
-                self.missing_bookings.add(key)
-                return -1, ""
             known = self._booked[key] = self._book(number, self.table.steps[step])
         return known
-
-    # -- agreeing on numbers ---------------------------------------------------------------------------
-
-    def missing(self) -> Missing:
-        """What got no number since the last call, because the world is sealed."""
-        found = (sorted(self.missing_steps), sorted(self.missing_bookings), sorted(self.missing_headers))
-        self.missing_steps, self.missing_bookings, self.missing_headers = set(), set(), set()
-        return found
-
-    def number_all(self, missing: Missing) -> None:
-        """Give numbers. Worlds that have been given the same ones in the same order remain equal."""
-        self.sealed = False
-        steps, bookings, headers = missing
-        bits: i64 = (1 << EVENT_BITS) - 1
-        for key in steps:
-            packed: i64 = key
-            self.numbers(packed >> EVENT_BITS, packed & bits)
-        for key in bookings:
-            self.book(key >> 32, key & LOW)
-        for budget, fence, group, ledger in headers:
-            self.intern_header(budget, fence, group, ledger)
-        self.sealed = True
 
     def _book(self, number: i64, step: Step) -> tuple[int, str]:
         if not step.issued and not step.booked:
