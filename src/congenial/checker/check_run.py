@@ -37,10 +37,10 @@ Progress = Callable[[int, int], None]
 
 @contextmanager
 def young_garbage_only() -> Iterator[None]:
-    """An exploration keeps nearly all objects that it makes. To look through them again and again for garbage would
+    """An exploration keeps nearly all objects that it makes. To look through them more than once for garbage would
     take a tenth of its time."""
     thresholds = gc.get_threshold()
-    gc.set_threshold(thresholds[0], thresholds[1], 1_000_000)
+    gc.set_threshold(thresholds[0], 1_000_000, 1_000_000)
     try:
         yield
     finally:

@@ -101,7 +101,7 @@ def _via(explorer: Explorer, state: State, index: int) -> tuple[int, int]:
     """By which move, and which choice in it, a state was reached first from its parent, which is `state`.
 
     Every step has an edge, in this order, unless something was wrong with it or with a choice before it."""
-    edge = int(explorer.edges.firsts[int(explorer.table.parents[index])])
+    edge = int(explorer.edges.first(int(explorer.table.parents[index])))
     explorer.moves.find(state)
     for move in range(explorer.moves.count):
         process, event = int(explorer.moves.processes[move]), int(explorer.moves.events[move])

@@ -28,8 +28,7 @@ from congenial.checker.events import (
 class StateGraph:
     def __init__(self, edges: Edges, timers_wait: bool = False, lasting: bool = False) -> None:
         self.edges = edges
-        self.firsts = edges.firsts
-        self.count: i64 = len(edges.firsts) - 1
+        self.count: i64 = edges.states
         self.lasting = lasting  # suspicions may outlast timers (`Rules.lasting`)
         self.timers_wait = timers_wait  # timers run out in some states only (`Rules.patient`, `Rules.quiet`)
 
@@ -55,11 +54,11 @@ class StateGraph:
                         counter += 1
                         number[state] = counter
                         low[state] = counter
-                        edge[state] = self.firsts[state]
+                        edge[state] = self.edges.first(state)
                         stack.append(state)
                         on_stack[state] = 1
                     deeper = False
-                    while edge[state] < self.firsts[state + 1]:
+                    while edge[state] < self.edges.first(state + 1):
                         target = self.edges.target(edge[state])
                         edge[state] += 1
                         if number[target] == 0:
@@ -91,8 +90,8 @@ class StateGraph:
         while len(ready) > 0:
             ready, last = pop(ready)
             sorted_ += 1
-            edge = self.firsts[i64(last)]
-            end = self.firsts[i64(last) + 1]
+            edge = self.edges.first(i64(last))
+            end = self.edges.first(i64(last) + 1)
             while edge < end:
                 target = self.edges.target(edge)
                 incoming[target] -= 1
@@ -122,7 +121,9 @@ class StateGraph:
             found.append(sorted(component))
 
     def _loops(self, state: i64) -> bool:
-        return any([self.edges.target(edge) == state for edge in range(self.firsts[state], self.firsts[state + 1])])
+        return any(
+            [self.edges.target(edge) == state for edge in range(self.edges.first(state), self.edges.first(state + 1))]
+        )
 
     def is_fair(self, component: list[int]) -> bool:
         """Can a fair schedule stay in this component for ever?
@@ -139,7 +140,7 @@ class StateGraph:
         for state in component:
             possible: set[int] = set()
             set_timers: set[int] = set()
-            for position in range(self.firsts[state], self.firsts[state + 1]):
+            for position in range(self.edges.first(state), self.edges.first(state + 1)):
                 identity: i64 = self.edges.label(position) & IDENTITY_MASK
                 kind = identity & EVENT_MASK & ~ARGUMENT
                 ends_cut = kind == TRUST and self.lasting
@@ -167,8 +168,8 @@ class StateGraph:
         while len(ready) > 0:
             ready, last = pop(ready)
             state = i64(last)
-            edge = self.firsts[state]
-            while edge < self.firsts[state + 1]:
+            edge = self.edges.first(state)
+            while edge < self.edges.first(state + 1):
                 target = self.edges.target(edge)
                 sent = i32(self.edges.label(edge) >> SENT_SHIFT)
                 if fewest[target] < 0 or fewest[state] + sent < fewest[target]:

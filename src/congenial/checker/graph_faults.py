@@ -51,7 +51,7 @@ def costs_of(explorer: Explorer, graph: StateGraph) -> Costs | None:
 
 def _all_served(explorer: Explorer, index: int) -> bool:
     """Has each process asked as often as allowed? Then nothing can happen any more."""
-    return int(explorer.edges.firsts[index + 1] - explorer.edges.firsts[index]) == 0
+    return int(explorer.edges.first(index + 1)) == int(explorer.edges.first(index))
 
 
 def broken_law(costs: Costs, system: System) -> Fault | None:
