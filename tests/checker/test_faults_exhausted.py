@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 
+from congenial.algorithms.token.nishio_li_manning import NishioLiManning
+from congenial.checker.bounds import Bounds
 from congenial.checker.check import check
+from congenial.checker.counterexample import path_to
+from congenial.checker.events import HEADER
+from congenial.checker.explore import Explorer
+from congenial.checker.faults import DEADLOCK
+from congenial.checker.world import World
+from congenial.kernel.node import WAITING
+from congenial.kernel.out import Out
+from congenial.kernel.state import node_from
+from congenial.systems.system import System
 
 
 @pytest.mark.deep
@@ -14,3 +27,43 @@ def test_mishra_srimani_with_a_crash_where_stays_are_longer_than_time_outs() -> 
     assert result.ok, result.verdict()
     assert result.complete
     assert result.states == 2_934_745
+
+
+class FewAges(NishioLiManning):
+    """Ages up to `most` only: a process that would have to propose a higher one gives up."""
+
+    most: ClassVar[int] = 0
+
+    def on_timer(self, timer: int, out: Out) -> None:
+        if self.proposing or not self.at_the_end():
+            super().on_timer(timer, out)
+
+    def at_the_end(self) -> bool:
+        return self._age_above(max(self.age, self.highest)) > self.most
+
+
+class AgesTo30(FewAges):
+    most = 30
+
+
+class AgesTo300(FewAges):
+    most = 300
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("algorithm", "states"), [(AgesTo30, 98_170), (AgesTo300, 534_580)])
+def test_nishio_li_manning_with_a_crash_up_to_an_age(algorithm: type[FewAges], states: int) -> None:
+    """While one process is down and the two others wait, these propose ever higher ages: without a bound there is no
+    end. With one, all goes well, until a process that waits has come to the end of its ages."""
+    system = System(algorithm, 3)
+    world = World(system, Bounds(requests=1, crashes=1).rules(system))
+    explorer = Explorer(world, 1_000_000)
+    explorer.run(stop_at_first=False)
+    assert explorer.complete
+    assert explorer.count == states
+    assert {fault.kind for fault in explorer.faults} == {DEADLOCK}
+    for fault in explorer.faults:
+        locals_ = path_to(explorer, int(fault.index))[1][HEADER : HEADER + 3]
+        waiting = [world.states[local].node for local in locals_ if world.phases[local] == WAITING]
+        nodes = [node_from(node) for node in waiting]
+        assert any(isinstance(node, FewAges) and node.at_the_end() for node in nodes)
