@@ -13,6 +13,8 @@ from congenial.checker.counterexample import path_to
 from congenial.checker.events import HEADER
 from congenial.checker.explore import Explorer
 from congenial.checker.faults import DEADLOCK
+from congenial.checker.graph import StateGraph
+from congenial.checker.graph_faults import starvation
 from congenial.checker.world import World
 from congenial.kernel.node import WAITING
 from congenial.kernel.out import Out
@@ -56,11 +58,14 @@ def test_nishio_li_manning_with_a_crash_up_to_an_age(algorithm: type[FewAges], s
     """While one process is down and the two others wait, these propose ever higher ages: without a bound there is no
     end. With one, all goes well, until a process that waits has come to the end of its ages."""
     system = System(algorithm, 3)
-    world = World(system, Bounds(requests=1, crashes=1).rules(system))
+    rules = Bounds(requests=1, crashes=1).rules(system)
+    world = World(system, rules)
     explorer = Explorer(world, 1_000_000)
     explorer.run(stop_at_first=False)
     assert explorer.complete
     assert explorer.count == states
+    graph = StateGraph(explorer.edges, rules.timers_wait, rules.lasting)
+    assert starvation(explorer, graph, graph.cycles()) is None
     assert {fault.kind for fault in explorer.faults} == {DEADLOCK}
     for fault in explorer.faults:
         locals_ = path_to(explorer, int(fault.index))[1][HEADER : HEADER + 3]
