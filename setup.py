@@ -51,16 +51,19 @@ INTERPRETED = (  # run once per run, not per event
     "checker/workers.py",
 )
 COMPILED_TOO = (  # what one message on the network runs through; the rest of `net` is interpreted
+    "net/dispatch.py",
     "net/door.py",
     "net/entrance.py",
     "net/forms.py",
     "net/frames.py",
     "net/held.py",
     "net/histogram.py",
+    "net/lease.py",
     "net/link.py",
     "net/stream.py",
     "net/turn.py",
     "net/view_door.py",
+    "net/view_lease.py",
 )
 NOTICE = "congenial: not compiled ({}); the package works, but simulates and checks several times slower"
 QUIET = 5.0  # seconds between two lines of progress where the output is not a terminal

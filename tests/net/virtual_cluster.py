@@ -19,7 +19,7 @@ from typing import TypeVar
 from virtual import Machine, Network, VirtualListener, VirtualLoop
 
 from congenial.kernel.errors import CongenialError
-from congenial.net import lease, link, roster, view_lease
+from congenial.net import lease, roster
 from congenial.net.config import ClusterConfig, Timing
 from congenial.net.locks import Cluster
 
@@ -128,13 +128,8 @@ def virtual_clocks(loop: VirtualLoop, seed: int) -> Iterator[None]:
     def clock() -> float:
         return loop.time()
 
-    timed = [lease.Lease.__init__, view_lease.ViewLease.__init__, view_lease.Grants.__init__]
-    before = [function.__defaults__ for function in timed]
-    real, fsync, fdatasync = link.clock, os.fsync, os.fdatasync
-    for function, defaults in zip(timed, before, strict=True):
-        assert defaults is not None
-        function.__defaults__ = (*defaults[:-1], clock)
-    link.clock = clock
+    fsync, fdatasync = os.fsync, os.fdatasync
+    lease.virtual_clock = clock
     roster.time = SimpleNamespace(time=lambda: 1.9e9 + loop.now)  # type: ignore[attr-defined]
     roster.secrets = SimpleNamespace(randbits=random.getrandbits)  # type: ignore[attr-defined]
     os.fsync = os.fdatasync = lambda file: None
@@ -142,7 +137,6 @@ def virtual_clocks(loop: VirtualLoop, seed: int) -> Iterator[None]:
     try:
         yield
     finally:
-        for function, defaults in zip(timed, before, strict=True):
-            function.__defaults__ = defaults
-        link.clock, os.fsync, os.fdatasync = real, fsync, fdatasync
+        lease.virtual_clock = None
+        os.fsync, os.fdatasync = fsync, fdatasync
         roster.time, roster.secrets = time, secrets  # type: ignore[attr-defined]

@@ -10,7 +10,6 @@ import types
 from collections.abc import Callable
 from dataclasses import is_dataclass
 from hashlib import blake2b
-from operator import attrgetter
 from typing import Any, Union, get_args, get_origin
 
 import msgspec
@@ -54,25 +53,28 @@ _encoder = msgspec.msgpack.Encoder()
 NOTHING = msgspec.Raw(_encoder.encode(None))
 
 
-class Vocabulary(Forms):
+class Vocabulary:
     """All messages of an algorithm and of what it is made of, and how they are encoded. `inner` are the classes that
     its options put inside it; `beside` are other algorithms that use the same links."""
 
     def __init__(self, algorithm: type[Node], *inner: type, beside: tuple[type, ...] = ()) -> None:
-        super().__init__(algorithm.__name__)
+        self.table = Forms(algorithm.__name__, self._explain)
+        self.forms, self.by_wire = self.table.forms, self.table.by_wire
+        self.dump, self.message = self.table.dump, self.table.message
+        self.decode_frame = self.table.decode_frame
         kinds = message_kinds(algorithm, *inner)
         kinds += [kind for kind in message_kinds(*beside) if kind not in kinds] if beside else []
         if not kinds:
             raise ConfigError(f"{algorithm.__name__} sends no messages: declare their classes in its `messages`")
         for number, kind in enumerate(kinds):
             narrow, wide = Shapes(self, wide=False), Shapes(self, wide=True)
-            self.add(Form(kind, narrow.wire_type(kind, 2 * number), wide.wire_type(kind, 2 * number + 1)))
+            self.table.add(Form(kind, narrow.wire_type(kind, 2 * number), wide.wire_type(kind, 2 * number + 1)))
         body: Any = Union[tuple(self.by_wire)]  # noqa: UP007 (made at run time)
         frames: Any = Challenge | Hello | View | Data[body] | LockData[body] | SeatData[body] | Ack | Beat | Echo | Bye
         frames |= Nudge | Seats | Query | Report | Remind | Known | Notice[body]
         frames |= Claimed | Try | Probe | Tried | Seek | Welcome
         self._tags = {kind.__struct_config__.tag for kind in Frame.__subclasses__()}
-        self._decode: Callable[[bytes | memoryview], Frame] = msgspec.msgpack.Decoder(frames).decode
+        self.table.decode = msgspec.msgpack.Decoder(frames).decode
         self._decode_body: Callable[[msgspec.Raw], msgspec.Struct] = msgspec.msgpack.Decoder(body).decode
         story = [
             algorithm.spec.name,
@@ -89,7 +91,7 @@ class Vocabulary(Forms):
         return written
 
     def written(self, message: Message) -> msgspec.Raw:
-        form = self.form_of(message)
+        form = self.table.form_of(message)
         try:
             return msgspec.Raw(_encoder.encode(form.narrow.dump(message)))
         except OverflowError:
@@ -98,15 +100,11 @@ class Vocabulary(Forms):
     def written_or_none(self, message: Message | None) -> msgspec.Raw:
         return NOTHING if message is None else self.written(message)
 
-    def decode_frame(self, raw: bytes | memoryview) -> Frame:
-        """The frame in `raw`, header not included."""
-        try:
-            return self._decode(raw)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            kind = self._unknown_kind(raw)
-            if kind is not None:
-                return Unknown(kind)
-            raise ProtocolError(f"not a frame: {error}") from None
+    def _explain(self, raw: bytes | memoryview, error: Exception) -> Frame:
+        kind = self._unknown_kind(raw)
+        if kind is not None:
+            return Unknown(kind)
+        raise ProtocolError(f"not a frame: {error}") from None
 
     def _unknown_kind(self, raw: bytes | memoryview) -> int | None:
         """The tag of a frame that a later release may have added."""
@@ -158,7 +156,8 @@ class Shapes:
         )
         dumps = [shape[1] for shape in shapes]
         loads = [shape[2] for shape in shapes]
-        return Way(wire, _dumper(tag, names, dumps), _loader(loads))
+        head = () if tag is None else (tag,)
+        return Way(wire, head, names, _converter(head, names, dumps), _loader(loads))
 
     def shape(self, hint: Any, where: str) -> tuple[Any, Dump | None, Load]:
         """The wire type for an annotation, and the conversions it needs."""
@@ -190,21 +189,14 @@ class Shapes:
         raise ConfigError(f"{where} is a {hint}: messages may hold numbers, strings, None, and tuples of such")
 
 
-def _dumper(tag: int | None, names: tuple[str, ...], dumps: list[Dump | None]) -> Written:
-    """A wire type is written as a tuple, which takes no object of that type: its tag, if it has one, and the fields."""
-    head = () if tag is None else (tag,)
-    if not names:
-        return lambda message: head
-    if any(dumps):
-        pairs = list(zip(names, dumps, strict=True))
-        return lambda message: (
-            *head,
-            *[dump(getattr(message, name)) if dump else getattr(message, name) for name, dump in pairs],
-        )
-    read = attrgetter(*names)
-    if len(names) == 1:
-        return lambda message: (*head, read(message))
-    return lambda message: head + read(message)
+def _converter(head: tuple[Any, ...], names: tuple[str, ...], dumps: list[Dump | None]) -> Written | None:
+    if not any(dumps):
+        return None
+    pairs = list(zip(names, dumps, strict=True))
+    return lambda message: (
+        *head,
+        *[dump(getattr(message, name)) if dump else getattr(message, name) for name, dump in pairs],
+    )
 
 
 def _loader(loads: list[Load]) -> Load:

@@ -163,11 +163,14 @@ class Door(Entrance):
 
     def _admit_waiters(self) -> None:
         """Let in tasks for which the process has entered: one, or all that share."""
-        for waiter in self.queue:
+        waiter = self.queue.head
+        while waiter is not None:
+            after = waiter.after
             if waiter.want.group == self.group and not waiter.future.done():
                 self._grant(waiter, self._admit(waiter.want))
                 if not waiter.want.shared:
                     break
+            waiter = after
 
     # -- what the node does ----------------------------------------------------------------------------
 

@@ -11,7 +11,6 @@ import asyncio
 import logging
 import time
 from abc import ABC, abstractmethod
-from collections import OrderedDict
 from collections.abc import Collection, Coroutine, Iterator, Sequence
 from typing import Any, Final, Protocol
 
@@ -51,52 +50,82 @@ class Want:
 class Waiter:
     """A task in the queue."""
 
-    __slots__ = ("future", "since", "want")
+    __slots__ = ("after", "before", "future", "queued", "since", "want")
 
     def __init__(self, want: Want, future: asyncio.Future[Held], since: float) -> None:
         self.want = want
         self.future = future
         self.since = since
+        self.queued = False
+        self.before: Waiter | None = None  # in the queue
+        self.after: Waiter | None = None
 
 
 class Waiters:
-    """The queue, longest waiting first. A waiter that has given up may still be in it: its future is done."""
+    """The queue, longest waiting first: a linked list. A waiter that has given up may still be in it: its future is
+    done."""
 
-    __slots__ = ("_waiters",)
+    __slots__ = ("count", "head", "tail")
 
     def __init__(self) -> None:
-        self._waiters: OrderedDict[Waiter, None] | None = None  # made when somebody waits: most locks have no queue
+        self.count = 0
+        self.head: Waiter | None = None
+        self.tail: Waiter | None = None
 
     def __len__(self) -> int:
-        return len(self._waiters) if self._waiters else 0
+        return self.count
 
     def __iter__(self) -> Iterator[Waiter]:
-        return iter(list(self._waiters or ()))
+        return iter(self.all())
+
+    def all(self) -> list[Waiter]:
+        found: list[Waiter] = []
+        waiter = self.head
+        while waiter is not None:
+            found.append(waiter)
+            waiter = waiter.after
+        return found
 
     def add(self, waiter: Waiter) -> None:
-        if self._waiters is None:
-            self._waiters = OrderedDict()
-        self._waiters[waiter] = None
+        """At the end."""
+        last = self.tail
+        waiter.queued = True
+        waiter.before = last
+        if last is None:
+            self.head = waiter
+        else:
+            last.after = waiter
+        self.tail = waiter
+        self.count += 1
 
     def discard(self, waiter: Waiter) -> None:
-        if self._waiters is not None:
-            self._waiters.pop(waiter, None)
-            if not self._waiters:
-                self._waiters = None
+        """Wherever it is, if it is there."""
+        if waiter.queued:
+            before, after = waiter.before, waiter.after
+            if before is None:
+                self.head = after
+            else:
+                before.after = after
+            if after is None:
+                self.tail = before
+            else:
+                after.before = before
+            waiter.queued = False
+            waiter.before = waiter.after = None
+            self.count -= 1
 
     def first(self) -> Waiter | None:
         """The one that has waited longest and has not given up."""
-        while self._waiters:
-            waiter = next(iter(self._waiters))
-            if not waiter.future.done():
-                return waiter
-            del self._waiters[waiter]
+        while self.head is not None:
+            if not self.head.future.done():
+                return self.head
+            self.discard(self.head)
         return None
 
     def fail(self, error: CongenialError) -> None:
         """Give all tasks in the queue an error."""
-        waiters, self._waiters = self._waiters, None
-        for waiter in waiters or ():
+        for waiter in self.all():
+            self.discard(waiter)
             if not waiter.future.done():
                 waiter.future.set_exception(error)
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
-from mypy_extensions import mypyc_attr
 
 from congenial.kernel.errors import ContractError
 from congenial.kernel.message import Message
 from congenial.net.errors import ProtocolError
+from congenial.net.wire import Frame
 
 Written = Callable[[Any], tuple[Any, ...]]
 Load = Callable[[Any], Any] | None  # None: what was decoded is already what is wanted
@@ -19,12 +19,30 @@ _astuple: Final = msgspec.structs.astuple
 
 
 class Way:
-    """To write a class of messages, and back: a wire type, and the conversions to and from it."""
+    """To write a class of messages, and back: a wire type, and the conversions to and from it. A message is written as
+    a tuple, which takes no object of the wire type: the `head` is its tag, if it has one, and then come its fields."""
 
-    def __init__(self, wire: type[msgspec.Struct], dump: Written, load: Load) -> None:
+    def __init__(
+        self,
+        wire: type[msgspec.Struct],
+        head: tuple[Any, ...],
+        names: tuple[str, ...],
+        convert: Written | None,
+        load: Load,
+    ) -> None:
         self.wire = wire
-        self.dump = dump
+        self.head = head
+        self.names = names  # of the fields
+        self.convert = convert  # writes all of it, where fields are not written as they are
         self.load = load
+
+    def dump(self, message: Any) -> tuple[Any, ...]:
+        if self.convert is not None:
+            return self.convert(message)
+        values = list(self.head)
+        for name in self.names:
+            values.append(getattr(message, name))
+        return tuple(values)
 
 
 class Form:
@@ -38,14 +56,16 @@ class Form:
         self.heard = 0
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Forms:
-    """The forms of all messages of an algorithm, which has a name."""
+    """The forms of all messages of an algorithm, which has a name; and how frames are read. `explain` makes of a frame
+    that cannot be decoded what stands for it, or raises `ProtocolError`."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, explain: Callable[[bytes | memoryview, Exception], Frame]) -> None:
         self.name = name
+        self.explain = explain
         self.forms: dict[type[Message], Form] = {}
         self.by_wire: dict[type[msgspec.Struct], tuple[Form, Way]] = {}
+        self.decode: Callable[[bytes | memoryview], Frame] | None = None
 
     def add(self, form: Form) -> None:
         self.forms[form.kind] = form
@@ -66,6 +86,14 @@ class Forms:
             return form.wide.dump(message)
         form.sent += 1
         return form.narrow.dump(message)
+
+    def decode_frame(self, raw: bytes | memoryview) -> Frame:
+        """The frame in `raw`, header not included."""
+        assert self.decode is not None
+        try:
+            return self.decode(raw)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            return self.explain(raw, error)
 
     def message(self, wire: msgspec.Struct) -> Message:
         """The message that has arrived as `wire`."""

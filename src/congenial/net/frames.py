@@ -34,25 +34,44 @@ class FrameReader:
 
     def __init__(self, decode: Callable[[bytes], Frame]) -> None:
         self.decode = decode
-        self.rest = b""  # of a frame that has not arrived in full
+        self.data = b""
+        self.at = 0  # what comes before has been read
         self.longest = LONGEST_GREETING
+
+    def add(self, data: bytes) -> None:
+        """More has arrived."""
+        self.data = self.data[self.at :] + data if self.at < len(self.data) else data
+        self.at = 0
+
+    def next(self) -> Frame | None:
+        """The next frame; None if it has not arrived in full."""
+        stop = self._end_of_next()
+        if not stop:
+            return None
+        start = self.at + HEADER
+        self.at = stop
+        return self.decode(self.data[start:stop])
+
+    def has_next(self) -> bool:
+        return self._end_of_next() > 0
+
+    def _end_of_next(self) -> int:
+        """Where the next frame ends; 0 if it has not arrived in full."""
+        data, start, end = self.data, self.at, len(self.data)
+        if end - start < HEADER:
+            return 0
+        if data[start] != VERSION:
+            raise ProtocolError(f"speaks version {data[start]} of the protocol; this is version {VERSION}")
+        size = data[start + 1] << 16 | data[start + 2] << 8 | data[start + 3]
+        if size > self.longest:
+            raise ProtocolError(f"a frame of {size} bytes is too long; {self.longest} are allowed here")
+        stop = start + HEADER + size
+        return stop if stop <= end else 0
 
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that are complete with `data`."""
-        if self.rest:
-            data = self.rest + data
-        start, end = 0, len(data)
+        self.add(data)
         frames: list[Frame] = []
-        while end - start >= HEADER:
-            if data[start] != VERSION:
-                raise ProtocolError(f"speaks version {data[start]} of the protocol; this is version {VERSION}")
-            size = data[start + 1] << 16 | data[start + 2] << 8 | data[start + 3]
-            if size > self.longest:
-                raise ProtocolError(f"a frame of {size} bytes is too long; {self.longest} are allowed here")
-            stop = start + HEADER + size
-            if stop > end:
-                break
-            frames.append(self.decode(data[start + HEADER : stop]))
-            start = stop
-        self.rest = data[start:]
+        while (frame := self.next()) is not None:
+            frames.append(frame)
         return frames

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import Final
 
 BUCKETS: Final[tuple[float, ...]] = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # seconds
@@ -30,7 +29,12 @@ class Histogram:
 
     def add(self, seconds: float) -> None:
         self.total += seconds
-        self.counts[bisect_left(self.bounds, seconds)] += 1
+        at = 0
+        for bound in self.bounds:  # few, and most are short: quicker than a search
+            if seconds <= bound:
+                break
+            at += 1
+        self.counts[at] += 1
 
     @property
     def count(self) -> int:

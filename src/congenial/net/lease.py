@@ -22,11 +22,17 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from functools import partial
+from typing import Final
 
-clock: Callable[[], float] = (
-    partial(time.clock_gettime, time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
-)
+BOOTTIME: Final[int] = getattr(time, "CLOCK_BOOTTIME", -1)
+
+virtual_clock: Callable[[], float] | None = None  # where time is simulated
+
+
+def clock() -> float:
+    if virtual_clock is not None:
+        return virtual_clock()
+    return time.clock_gettime(BOOTTIME) if BOOTTIME >= 0 else time.monotonic()
 
 
 class Lease:

@@ -23,7 +23,7 @@ import msgspec
 from congenial.net.errors import ProtocolError
 from congenial.net.frames import encode_frame
 from congenial.net.lease import clock
-from congenial.net.turn import Turn
+from congenial.net.turn import Turn, Writer
 from congenial.net.wire import Ack, Beat, Data, Echo, Frame, LockData, SeatData
 from congenial.parts.detectors import Patience
 
@@ -44,13 +44,21 @@ class Receiver(Protocol):
         """A peer that was away is heard again."""
 
     def on_acknowledged(self, link: Link) -> None:
-        """There is more room in the link."""
+        """There is more room in a link that was not `roomy`."""
 
     def on_beat(self, link: Link, beat: Beat) -> None:
         """The peer gives a sign of life, to be answered."""
 
     def on_echo(self, link: Link, echo: Echo) -> None:
         """The peer has got a beat."""
+
+
+class LockReceiver:
+    """The same for the messages of locks that follow views, which most frames are: a class, so that it is called
+    directly."""
+
+    def on_lock_data(self, link: Link, data: LockData[Any]) -> None:
+        raise NotImplementedError
 
 
 class Pipe(Protocol):
@@ -63,13 +71,14 @@ class Pipe(Protocol):
     def abort(self) -> None: ...
 
 
-class Link:
+class Link(Writer):
     """This end of the channel to `peer`, across any number of connections."""
 
     def __init__(
         self, receiver: Receiver, turn: Turn, peer: int, name: str, now: Callable[[], float], patience: float
     ) -> None:
         self.receiver = receiver
+        self.lock_receiver: LockReceiver | None = None  # where locks follow views
         self.turn = turn
         self.peer = peer
         self.name = name
@@ -182,7 +191,10 @@ class Link:
                 return  # sent again, and received already
             if frame.number != self.received + 1:
                 raise ProtocolError(f"message {frame.number} came where {self.received + 1} was due")
-            self.receiver.on_frame(self, frame)
+            if type(frame) is LockData and self.lock_receiver is not None:
+                self.lock_receiver.on_lock_data(self, frame)
+            else:
+                self.receiver.on_frame(self, frame)
             self.received += 1
             if self.received - self.ack_sent >= ACK_EVERY:
                 self.acknowledge()
@@ -212,10 +224,12 @@ class Link:
     def _on_ack(self, received: int) -> None:
         if received > self.sent:
             raise ProtocolError(f"acknowledges message {received}, but only {self.sent} were sent")
+        roomy = self.roomy
         while self.acked < received:
             self.unacknowledged.popleft()
             self.acked += 1
-        self.receiver.on_acknowledged(self)
+        if not roomy:
+            self.receiver.on_acknowledged(self)
 
     # -- connections -----------------------------------------------------------------------------------
 

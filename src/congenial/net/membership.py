@@ -25,7 +25,7 @@ from congenial.net.dialer import Dialer
 from congenial.net.errors import NameInUse, ProtocolError
 from congenial.net.greeting import Greeting
 from congenial.net.lease import Lease
-from congenial.net.link import Link
+from congenial.net.link import Link, LockReceiver
 from congenial.net.logs import Seldom, log
 from congenial.net.names import process_number
 from congenial.net.porter import Porter
@@ -160,6 +160,7 @@ class Membership:
         self.started = False
         self.links: list[Link] = []
         self.link_to: dict[int, Link] = {}  # by process
+        self.lock_receiver: LockReceiver | None = None  # of all links
         self.lease = Lease(self.n, 2 * self.timing.heartbeat, self.timing.suspect_after, self.timing.drift)
         self.suspicion = Suspicion(name, self.links, config.timing, self.now, self._on_suspicion)
         self.connections: dict[Connection, None] = {}  # oldest first
@@ -207,6 +208,7 @@ class Membership:
     def _add_link(self, name: str, place: str) -> Link:
         peer = process_number(name, self.founders)
         link = Link(self, self.turn, peer, name, self.now, self.timing.suspect_after)
+        link.lock_receiver = self.lock_receiver
         link.know_place(place)
         settled = self.opened.is_set() and self.is_member()
         link.away = bool(self.config.seeds) and not settled  # a process that enters hears nobody at first
@@ -519,6 +521,12 @@ class Membership:
             link.refusal = reason
 
     # -- frames ----------------------------------------------------------------------------------------
+
+    def deliver_to(self, receiver: LockReceiver) -> None:
+        """Give the messages of locks that follow views to this receiver."""
+        self.lock_receiver = receiver
+        for link in self.links:
+            link.lock_receiver = receiver
 
     def on_frame(self, link: Link, frame: Frame) -> None:
         handler = self.handlers.get(type(frame))

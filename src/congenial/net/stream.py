@@ -49,7 +49,7 @@ class Stream:
         self.buffer = memoryview(bytearray(CHUNK))
         self.transport: asyncio.Transport | None = None  # while it is open
         self.link: Hearer | None = None  # once both ends have accepted each other
-        self.waiting: list[Frame] = []  # that have arrived, and wait until a task has run
+        self.waiting = False  # frames have arrived that wait until a task has run
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self.buffer
@@ -58,11 +58,9 @@ class Stream:
         turn = self.turn
         turn.depth += 1
         try:
-            frames = self.reader.feed(bytes(self.buffer[:nbytes]))
-            if self.waiting:
-                self.waiting += frames  # those before them come first
-            else:
-                self._handle(frames)
+            self.reader.add(bytes(self.buffer[:nbytes]))
+            if not self.waiting:  # otherwise those before them come first
+                self._handle()
         except ProtocolError as error:
             self.above.refuse_for(error)
         finally:
@@ -70,26 +68,26 @@ class Stream:
 
     def go_on(self) -> None:
         """With the frames that wait."""
-        frames, self.waiting = self.waiting, []
+        self.waiting = False
         with self.turn:
             try:
-                self._handle(frames)
+                self._handle()
             except ProtocolError as error:
                 self.above.refuse_for(error)
 
-    def _handle(self, frames: list[Frame]) -> None:
+    def _handle(self) -> None:
         """If one of the frames lets in a local task, that one runs before the other frames are looked at."""
-        last = len(frames) - 1
-        for at in range(last + 1):
-            frame = frames[at]
-            if self.transport is None:
-                return  # closed by one of the frames before
+        reader = self.reader
+        while self.transport is not None:  # one of the frames may close it
+            frame = reader.next()
+            if frame is None:
+                return
             if self.link is None or type(frame) is Bye or type(frame) is Unknown:
                 self.above.on_other_frame(frame)
                 continue
             self.link.on_frame(frame)
-            if at < last and self.turn.admits:
-                self.waiting = frames[at + 1 :]
+            if self.turn.admits and reader.has_next():
+                self.waiting = True
                 self.soon(self.go_on)
                 return
 

@@ -11,20 +11,21 @@ run for the first time, or with what the task itself sends.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 from congenial.net.storage import Storage
 
 
-class Writer(Protocol):
+class Writer:
     """Something that collects what it has to write until the turn ends."""
 
-    def flush(self) -> None: ...
+    def flush(self) -> None:
+        raise NotImplementedError
 
 
 class Turn:
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
+        self.saves = type(storage) is not Storage  # otherwise there is nothing to put on disk
         self.depth = 0
         self.unwritten: list[Writer] = []
         self.soon: Callable[[Callable[[], None]], object] | None = None  # calls when tasks that were let in have run
@@ -48,10 +49,11 @@ class Turn:
         if self.silent:
             self.unwritten.clear()
             return
-        try:
-            self.storage.sync()
-        except OSError as error:
-            self._fail(error)
+        if self.saves:
+            try:
+                self.storage.sync()
+            except OSError as error:
+                self._fail(error)
         admits, self.admits = self.admits, False
         if self.unwritten:
             if admits and self.soon is not None:

@@ -25,12 +25,14 @@ from congenial.net.codec import Vocabulary
 from congenial.net.door import ALONE, NOBODY, Door
 from congenial.net.entrance import OUTVOTED, Entrance, Era, Tally, Want
 from congenial.net.errors import ProtocolError
+from congenial.net.forms import Forms
 from congenial.net.held import Held
 from congenial.net.link import Link
 from congenial.net.membership import Membership
 from congenial.net.numbering import Numbering
 from congenial.net.seat import Seat
 from congenial.net.tries import Tries
+from congenial.net.turn import Turn
 from congenial.parts.homed import Floor
 from congenial.parts.views import View
 from congenial.transform.lock_in_views import Inherited, InView, LockInViews
@@ -129,16 +131,30 @@ class FollowingDoor(Door):
         """That is for the agreement."""
 
 
+class Shared:
+    """What all locks without a seat use in every step."""
+
+    def __init__(self, out: PlainOut, turn: Turn, link_to: dict[int, Link], forms: Forms) -> None:
+        self.out = out  # of each step
+        self.turn = turn
+        self.link_to = link_to  # by process
+        self.forms = forms
+
+
 class ViewDoor(FollowingDoor):
     """A lock without a seat."""
 
-    __slots__ = ("out",)
+    __slots__ = ("shared",)
 
     def __init__(
-        self, above: Followed, out: PlainOut, key: str, name: str, lock: LockInViews, problem: Problem
+        self, above: Followed, shared: Shared, key: str, name: str, lock: LockInViews, problem: Problem
     ) -> None:
         super().__init__(above, key, name, lock, problem)
-        self.out = out  # of each step, one for all doors
+        self.shared = shared
+
+    @property
+    def out(self) -> PlainOut:
+        return self.shared.out
 
     def _furnish(self, problem: Problem) -> None:
         """There is no seat."""
@@ -211,7 +227,7 @@ class ViewDoor(FollowingDoor):
             sent = out.sent
             out.sent = []
             for dst, message in sent:
-                link = self.membership.link_to.get(dst)
+                link = self.shared.link_to.get(dst)
                 if link is not None:
                     assert isinstance(message, (InView, Inherited))
                     self._post(link, message)
@@ -222,10 +238,11 @@ class ViewDoor(FollowingDoor):
     def _post(self, link: Link, message: InView | Inherited) -> None:
         fence = message.fence if isinstance(message, Inherited) else 0
         body = message.body
+        forms = self.shared.forms
         try:
-            link.send_in_view(self.key, message.view, fence, self.vocabulary.dump(body))
+            link.send_in_view(self.key, message.view, fence, forms.dump(body))
         except OverflowError:
-            link.send_in_view(self.key, message.view, fence, self.vocabulary.dump(body, wide=True))
+            link.send_in_view(self.key, message.view, fence, forms.dump(body, wide=True))
         if link.full:
             self.membership.check_crowd()
 
@@ -288,7 +305,7 @@ class ViewDoor(FollowingDoor):
         inside = self.inside
         if held not in inside:
             raise held._not_held()
-        turn = self.membership.turn
+        turn = self.shared.turn
         turn.depth += 1
         try:
             if len(inside) == 1:

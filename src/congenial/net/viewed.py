@@ -19,9 +19,11 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, Final
 
+from congenial.kernel.message import Message
 from congenial.kernel.out import PlainOut
 from congenial.net.agreement import VIEWS_KEY, Agreement
 from congenial.net.codec import Vocabulary
+from congenial.net.dispatch import NO_VIEW, Dispatch
 from congenial.net.door import Door
 from congenial.net.entrance import Entrance, Era
 from congenial.net.errors import ProtocolError
@@ -35,10 +37,10 @@ from congenial.net.numbering import Numbering
 from congenial.net.replica import Machine
 from congenial.net.table import LockTable, check_key
 from congenial.net.tries import Triable, Tries
-from congenial.net.view_door import FollowingDoor, Holding, ViewDoor
+from congenial.net.view_door import FollowingDoor, Holding, Shared, ViewDoor
 from congenial.net.view_guard import OBJECTS, ViewGuard
 from congenial.net.view_hall import ViewHall
-from congenial.net.wire import Data, Echo, LockData, SeatData, Seats
+from congenial.net.wire import Data, Echo, SeatData, Seats
 from congenial.parts.bearing import Attendance
 from congenial.parts.homed import Floor
 from congenial.parts.views import View
@@ -47,7 +49,6 @@ from congenial.transform.instances import Setting
 from congenial.transform.lock_in_views import NO_FLOOR, Inherited, InView, LockInViews
 from congenial.transform.views import InViews, Told
 
-NO_VIEW: Final = -1
 HELD_AT_A_TIME: Final = 200  # locks, or seats of semaphores, in one message
 MOVED_AT_A_TIME: Final = 200  # locks that move to a new view, before others get a turn
 SERVED_AT_A_TIME: Final = 200  # locks that go on with what was told, before others get a turn
@@ -95,12 +96,13 @@ class ViewedLocks(LockTable):
         membership.forgetful_voters = self.agreement.node.views.forgetful
         membership.resumes = True
         self.numbering = Numbering(MOST_PROCESSES, 0)
-        self.out = PlainOut()
+        self.shared = Shared(PlainOut(), membership.turn, membership.link_to, vocabulary.table)
         self.era = Era()  # the time of the present view
         self.used: deque[ViewDoor | ViewHall] = deque()  # all that are in use, and some that were a moment ago
         self.dropped: list[dict[str, Any]] = []  # locks of earlier views, to be freed little by little
-        self.number = NO_VIEW  # of the present view, while this process is a member
-        membership.handlers[LockData] = self.on_lock_data
+        self.dispatch = Dispatch(vocabulary.table, self.on_other_lock_data)
+        self.dispatch.doors = self.doors
+        membership.deliver_to(self.dispatch)
         self.to_move: deque[ViewDoor | ViewHall] = deque()  # to the present view, unless they have moved since
         self.told: set[int] = set()  # the members that have told all that they hold
         self.rest = 0.0  # for how long leases of other processes last
@@ -214,7 +216,7 @@ class ViewedLocks(LockTable):
         if is_guarded(key):
             return self._make_guard(key)
         lock = self.lock_class(self.membership.me, MOST_PROCESSES, self.settings)
-        door = ViewDoor(self, self.out, key, name, lock, self.system.problem)
+        door = ViewDoor(self, self.shared, key, name, lock, self.system.problem)
         self.doors[key] = door
         self._settle(key, lock)
         self._make_room()
@@ -324,13 +326,14 @@ class ViewedLocks(LockTable):
         self.agreement.begin_anew()
 
     def on_view(self, view: View, since: int, rest: float) -> None:
-        self.number = view.number if since >= 0 else NO_VIEW
+        self.dispatch.number = view.number if since >= 0 else NO_VIEW
         self.told = set()
         self.rest = 0.0
         self.served.clear()
         self.floor = NO_FLOOR
         self.attendance.attend(since, view.number)
         self.to_move = deque(self._forget_unused())
+        self.dispatch.moving = True
         self._move(self._guards())  # at once: they are few
         self._move_some(self.era, rest)
         if since >= 0:
@@ -348,6 +351,7 @@ class ViewedLocks(LockTable):
         with self.membership.turn:
             count = min(len(self.to_move), MOVED_AT_A_TIME)
             self._move([self.to_move.popleft() for _ in range(count)])
+            self.dispatch.moving = bool(self.to_move)
             if self.to_move:
                 self.membership.loop.call_soon(self._move_some, era, rest)
             elif self.agreement.since >= 0:
@@ -384,6 +388,7 @@ class ViewedLocks(LockTable):
         self.era.over = True
         self.era = Era()
         self.doors, self.halls = {**self.objects}, {}
+        self.dispatch.doors = self.doors
         kept: list[ViewDoor | ViewHall] = []
         for entrance in used:
             if entrance.forgotten or entrance.idle:
@@ -464,20 +469,15 @@ class ViewedLocks(LockTable):
         else:
             self.agreement.receive(link.peer, message)
 
-    def on_lock_data(self, link: Link, data: LockData[Any]) -> None:
-        """What most frames are."""
-        body = self.vocabulary.message(data.body)
-        if data.view == self.number >= 0:
-            door = self.doors.get(data.lock)
-            if door is None or self.to_move:
-                check_key(data.lock)
-                door = self._door_of(data.lock)
-            door.receive(link.peer, Inherited(data.view, data.fence, body) if data.fence else InView(data.view, body))
+    def on_other_lock_data(self, link: Link, key: str, message: Message) -> None:
+        """A message for a lock that is not known here, or for another view."""
+        assert isinstance(message, (InView, Inherited))
+        check_key(key)
+        if message.view == self.dispatch.number >= 0:
+            self._door_of(key).receive(link.peer, message)
         else:
             self.membership.require_open()
-            check_key(data.lock)
-            message = Inherited(data.view, data.fence, body) if data.fence else InView(data.view, body)
-            self._on_late(link.peer, Late(data.lock, message))
+            self._on_late(link.peer, Late(key, message))
 
     def on_seat_data(self, link: Link, data: SeatData[Any]) -> None:
         self.membership.require_open()
