@@ -129,7 +129,7 @@ def virtual_clocks(loop: VirtualLoop, seed: int) -> Iterator[None]:
         return loop.time()
 
     fsync, fdatasync = os.fsync, os.fdatasync
-    lease.virtual_clock = clock
+    lease.SIMULATED.clock = clock
     roster.time = SimpleNamespace(time=lambda: 1.9e9 + loop.now)  # type: ignore[attr-defined]
     roster.secrets = SimpleNamespace(randbits=random.getrandbits)  # type: ignore[attr-defined]
     os.fsync = os.fdatasync = lambda file: None
@@ -137,6 +137,6 @@ def virtual_clocks(loop: VirtualLoop, seed: int) -> Iterator[None]:
     try:
         yield
     finally:
-        lease.virtual_clock = None
+        lease.SIMULATED.clock = None
         os.fsync, os.fdatasync = fsync, fdatasync
         roster.time, roster.secrets = time, secrets  # type: ignore[attr-defined]

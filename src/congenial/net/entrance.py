@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Coroutine, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Coroutine, Iterator, Sequence
 from typing import Any, Final, Protocol
 
 from mypy_extensions import mypyc_attr
@@ -23,7 +23,7 @@ from congenial.kernel.node import IDLE
 from congenial.kernel.shell import ProcessEvent, Received, TimedOut
 from congenial.net.absence import cannot_serve, degraded, not_open
 from congenial.net.errors import ClusterDegraded, LockTimeout, ProtocolError
-from congenial.net.held import ONLY_HERE, Held, current_task
+from congenial.net.held import ONLY_HERE, Held, Keeper, current_task
 from congenial.net.histogram import LONG_BUCKETS, Histogram
 from congenial.net.lease import ENDLESS, Lease
 from congenial.net.logs import log
@@ -176,13 +176,11 @@ ENDLESS_ERA: Final = Era()
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Entrance(ABC):
+class Entrance(Keeper):
     __slots__ = (
-        "entries", "era", "error", "forgotten", "inside", "key", "lease", "membership", "name", "numbering", "queue",
-        "sessions", "tally",
+        "entries", "era", "error", "forgotten", "inside", "key", "membership", "numbering", "queue", "sessions",
+        "tally",
     )  # fmt: skip
-
-    inside: Collection[Held]  # the tasks that hold it
 
     def __init__(self, membership: Membership, tally: Tally, key: str, name: str, numbering: Numbering) -> None:
         self.membership = membership
@@ -308,7 +306,7 @@ class Entrance(ABC):
         knows nothing of what has happened since, and must not be entered."""
         return self
 
-    def on_use(self) -> None:  # noqa: B027 (most need not know)
+    def on_use(self) -> None:
         """A task waits here, or the process asks."""
 
     def may_try(self, want: Want) -> bool:

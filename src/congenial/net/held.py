@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Generator
-from typing import Any, Final, Generic, Protocol, Self, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar
 
 from mypy_extensions import mypyc_attr
 
@@ -20,6 +22,8 @@ from congenial.net.errors import LockLost, NotHeld
 from congenial.net.lease import Lease
 from congenial.net.logs import log_exception
 
+_running_loop: Final[Callable[[], Any]] = asyncio._get_running_loop
+_current_tasks: Final[dict[Any, asyncio.Task[Any]]] = getattr(asyncio.tasks, "_current_tasks", {})
 ONLY_HERE: Final = -1.0  # a timeout: do not even ask other members
 
 
@@ -177,23 +181,29 @@ class Loss:
         return f"<lost: {self.why}>" if self else "<not lost>"
 
 
-class Keeper(Protocol):
-    """Knows which locks are held; what a `Held` calls in the layer above."""
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Keeper(ABC):
+    """Knows which locks are held; what a `Held` calls in the layer above. A class, so that it is called directly."""
+
+    __slots__ = ("lease", "name")
 
     name: str
     lease: Lease
+    inside: Collection[Held]  # the tasks that hold it
 
-    @property
-    def inside(self) -> Collection[Held]: ...
-
+    @abstractmethod
     def release(self, held: Held) -> None: ...
 
+    @abstractmethod
     def settle(self, held: Held) -> None: ...
 
+    @abstractmethod
     def has_run_out(self, held: Held) -> bool: ...
 
+    @abstractmethod
     def expire(self, held: Held) -> None: ...
 
+    @abstractmethod
     def on_loss(self, held: Held, why: str) -> None: ...
 
 
@@ -288,6 +298,9 @@ class Held(Losable):
 
 def current_task() -> asyncio.Task[Any] | None:
     """None in a forked child: there no loop is running, although the child may go on with the task's code."""
+    if sys.version_info < (3, 12):  # where `asyncio.current_task` is not written in C: the same without it
+        loop = _running_loop()
+        return None if loop is None else _current_tasks.get(loop)
     try:
         return asyncio.current_task()
     except RuntimeError:

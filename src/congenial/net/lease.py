@@ -22,17 +22,27 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
-BOOTTIME: Final[int] = getattr(time, "CLOCK_BOOTTIME", -1)
+READ: Final[Callable[[], float]] = (
+    partial(time.clock_gettime, time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
+)
 
-virtual_clock: Callable[[], float] | None = None  # where time is simulated
+
+class Simulated:
+    """In the place of the machine's clock, where time is simulated."""
+
+    def __init__(self) -> None:
+        self.clock: Callable[[], float] | None = None
+
+
+SIMULATED: Final = Simulated()
 
 
 def clock() -> float:
-    if virtual_clock is not None:
-        return virtual_clock()
-    return time.clock_gettime(BOOTTIME) if BOOTTIME >= 0 else time.monotonic()
+    simulated = SIMULATED.clock
+    return READ() if simulated is None else simulated()
 
 
 class Lease:

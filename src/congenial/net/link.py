@@ -184,17 +184,25 @@ class Link(Writer):
             self.heard = True
             if self.away:
                 self.receiver.on_sign_of_life(self)
-        if type(frame) is LockData or type(frame) is Data or type(frame) is SeatData:
+        if type(frame) is LockData and self.lock_receiver is not None:  # what most frames are
+            received: int = frame.received
+            number: int = frame.number
+            if received > self.acked:
+                self._on_ack(received)
+            if number == self.received + 1:
+                self.lock_receiver.on_lock_data(self, frame)
+                self.received = number
+                if number - self.ack_sent >= ACK_EVERY:
+                    self.acknowledge()
+            else:
+                self._on_other_number(number)
+        elif type(frame) is LockData or type(frame) is Data or type(frame) is SeatData:
             if frame.received > self.acked:
                 self._on_ack(frame.received)
-            if frame.number <= self.received:
-                return  # sent again, and received already
             if frame.number != self.received + 1:
-                raise ProtocolError(f"message {frame.number} came where {self.received + 1} was due")
-            if type(frame) is LockData and self.lock_receiver is not None:
-                self.lock_receiver.on_lock_data(self, frame)
-            else:
-                self.receiver.on_frame(self, frame)
+                self._on_other_number(frame.number)
+                return
+            self.receiver.on_frame(self, frame)
             self.received += 1
             if self.received - self.ack_sent >= ACK_EVERY:
                 self.acknowledge()
@@ -211,6 +219,11 @@ class Link(Writer):
                 self.receiver.on_echo(self, frame)
         else:
             self.receiver.on_frame(self, frame)
+
+    def _on_other_number(self, number: int) -> None:
+        """Either it was sent again, and received already, or messages are missing."""
+        if number > self.received:
+            raise ProtocolError(f"message {number} came where {self.received + 1} was due")
 
     def acknowledge(self) -> None:
         self.ack_sent = self.received

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from congenial.net.errors import ProtocolError
 from congenial.net.frames import FrameReader
 from congenial.net.turn import Turn
-from congenial.net.wire import Bye, Frame, Unknown
+from congenial.net.wire import Bye, Frame, LockData, Unknown
 
 CHUNK: Final = 1 << 15  # bytes that are read at a time. Without a buffer of our own asyncio allocates 256 KiB for each.
 
@@ -82,10 +82,11 @@ class Stream:
             frame = reader.next()
             if frame is None:
                 return
-            if self.link is None or type(frame) is Bye or type(frame) is Unknown:
+            link = self.link
+            if link is None or (type(frame) is not LockData and (type(frame) is Bye or type(frame) is Unknown)):
                 self.above.on_other_frame(frame)
                 continue
-            self.link.on_frame(frame)
+            link.on_frame(frame)
             if self.turn.admits and reader.has_next():
                 self.waiting = True
                 self.soon(self.go_on)
