@@ -184,6 +184,46 @@ def test_a_peer_that_left_was_not_misjudged() -> None:
     asyncio.run(story())
 
 
+class Upstairs:
+    """A membership, as far as a link needs it that gets acknowledgements only."""
+
+    def __init__(self) -> None:
+        self.told = 0
+
+    def on_acknowledged(self, link: Link) -> None:
+        self.told += 1
+
+
+def test_a_link_tells_when_there_is_room_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a process whose links were full would never ask for a lock again."""
+
+    class Pipe:
+        where = ""
+
+        def write(self, raw: bytes) -> None: ...
+
+        def abort(self) -> None: ...
+
+    monkeypatch.setattr("congenial.net.link.FULL", 10)
+    above = Upstairs()
+    link = Link(cast(Any, above), Turn(Storage()), 1, "b", lambda: 0.0, 1.0)
+    for _ in range(10):
+        link.send("lock", msgspec.Raw(b"\xc0"))
+    assert link.full
+    told = []
+    for received in (2, 4, 6, 7, 8):
+        link.on_frame(Ack(received))
+        told.append((above.told, link.roomy))
+    assert told == [(1, False), (2, False), (3, True), (3, True), (3, True)]
+    for _ in range(8):
+        link.send("lock", msgspec.Raw(b"\xc0"))
+    assert link.full
+    link.forget()  # the peer was restarted
+    link.attach(Pipe(), 0)
+    assert link.roomy
+    assert above.told == 4
+
+
 async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(20):
         while not condition():

@@ -23,7 +23,7 @@ from congenial.net.errors import ProtocolError
 from congenial.net.numbering import Numbering
 from congenial.net.seat import RandomOutbox
 from congenial.net.storage import Storage
-from congenial.net.turn import Turn
+from congenial.net.turn import Turn, Writer
 
 
 @dataclass(frozen=True)
@@ -282,8 +282,14 @@ class Recorder(Storage):
     def sync(self) -> None:
         self.order.append("sync")
 
+
+class Pen(Writer):
+    def __init__(self, storage: Recorder, what: str = "write") -> None:
+        self.storage = storage
+        self.what = what
+
     def flush(self) -> None:
-        self.order.append("write")
+        self.storage.order.append(self.what)
 
 
 def test_a_turn_syncs_and_writes_once_at_its_end() -> None:
@@ -291,12 +297,12 @@ def test_a_turn_syncs_and_writes_once_at_its_end() -> None:
     turn = Turn(storage)
     with turn:
         with turn:
-            turn.unwritten.append(storage)
+            turn.unwritten.append(Pen(storage))
         with turn:
-            turn.unwritten.append(storage)
+            turn.unwritten.append(Pen(storage))
         assert storage.order == []
     assert storage.order == ["sync", "write", "write"]
-    turn.unwritten.append(storage)
+    turn.unwritten.append(Pen(storage))
     with pytest.raises(ZeroDivisionError), turn:
         assert 1 / 0
     assert storage.order[3:] == ["sync", "write"]
@@ -307,24 +313,57 @@ def test_a_task_that_is_let_in_runs_before_what_was_sent_leaves() -> None:
     turn = Turn(storage)
     turn.soon = soon.append
     with turn:
-        turn.unwritten.append(storage)
+        turn.unwritten.append(Pen(storage))
         turn.admits = True
     assert storage.order == ["sync"]  # before the task runs
     soon.pop()()
     assert storage.order == ["sync", "write"]
     with turn:
-        turn.unwritten.append(storage)
+        turn.unwritten.append(Pen(storage))
         turn.admits = True
     with turn:  # what the task sends takes the rest along
-        turn.unwritten.append(storage)
+        turn.unwritten.append(Pen(storage))
     assert storage.order[2:] == ["sync", "sync", "write", "write"]
     soon.pop()()
     with turn:
-        turn.unwritten.append(storage)
+        turn.unwritten.append(Pen(storage))
         turn.admits = True
     turn.silent = True
     soon.pop()()
     assert storage.order[6:] == ["sync"]
+
+
+def test_a_release_tells_the_last_peer_when_the_task_pauses_or_with_what_it_sends() -> None:
+    storage, soon = Recorder(), []
+    turn = Turn(storage)
+    turn.soon = soon.append
+
+    def release(*peers: str) -> None:
+        turn.depth += 1
+        turn.unwritten += [Pen(storage, peer) for peer in peers]
+        turn.leave_after_release()
+
+    release("home")
+    assert storage.order == ["sync", "home"]
+    assert not soon
+    release("one", "two", "home")
+    assert storage.order[2:] == ["sync", "one", "two"]
+    soon.pop()()
+    assert storage.order[5:] == ["home"]
+    release("one", "home")
+    with turn:
+        turn.unwritten.append(Pen(storage, "next"))
+    assert storage.order[6:] == ["sync", "one", "sync", "home", "next"]
+    soon.pop()()
+    assert storage.order[11:] == []
+    with turn:
+        release("one", "home")  # within another turn: nothing is urgent before that ends
+        assert storage.order[11:] == []
+    assert storage.order[11:] == ["sync", "one", "home"]
+    assert not soon
+    turn.silent = True
+    release("one", "home")
+    assert storage.order[14:] == []
 
 
 def test_a_turn_that_cannot_save_writes_nothing_and_nor_does_a_later_one() -> None:
@@ -337,8 +376,8 @@ def test_a_turn_that_cannot_save_writes_nothing_and_nor_does_a_later_one() -> No
     failures: list[OSError] = []
     turn.on_failure = failures.append
     with turn:  # which raises nothing: it may be any task or callback that is in it
-        turn.unwritten.append(storage)
+        turn.unwritten.append(Pen(storage))
     assert [failure.strerror for failure in failures] == ["No space left on device"]
     with turn:
-        turn.unwritten.append(storage)
+        turn.unwritten.append(Pen(storage))
     assert storage.order == []

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from netlab import QUICK, clusters, run, table, until
 
+from congenial.algorithms.group.home_plan import Over
 from congenial.net.errors import LockTimeout
+from congenial.net.frames import HEADER, encode_frame
+from congenial.net.link import LOCK_DATA
 from congenial.net.locks import Cluster
 from congenial.net.names import first_holder, lock_key
 
@@ -138,5 +141,31 @@ def test_a_lock_object_outlives_what_it_stands_for(monkeypatch: pytest.MonkeyPat
                     async with other:
                         pass
                 await forgotten(members)
+
+    run(story())
+
+
+@pytest.mark.parametrize("view", [-1, 0, 1])
+def test_a_message_of_another_view_does_not_reach_a_lock(view: int) -> None:
+    async def story() -> None:
+        async with clusters(2, timing=QUICK) as (a, b):
+            name = next(name for name in map(str, range(50)) if first_holder(lock_key(name), 2) == 1)
+            async with a.mutex(name), b.mutex("another"):
+                pass
+            there = table(b)
+            present, key, link = there.agreement.view.number, lock_key(name), b._host.membership.links[0]
+            others: list[tuple[str, int]] = []
+            there.dispatch.other = lambda link, key, message: others.append((key, message.view))
+            heard = b._host.vocabulary.forms[Over].heard
+            raw = encode_frame((LOCK_DATA, 1, 0, key, view, 0, b._host.vocabulary.dump(Over(0))))[HEADER:]
+            there.dispatch.on_lock_data(link, b._host.vocabulary.decode_frame(raw))
+            assert b._host.vocabulary.forms[Over].heard == heard + 1
+            assert others == ([] if view == present else [(key, view)])
+            there.dispatch.number = -1  # as while this process is no member
+            there.dispatch.on_lock_data(link, b._host.vocabulary.decode_frame(raw))
+            assert others[-1] == (key, view)
+            there.dispatch.number, there.dispatch.moving = present, True
+            there.dispatch.on_lock_data(link, b._host.vocabulary.decode_frame(raw))
+            assert len(others) == (2 if view == present else 3)
 
     run(story())

@@ -253,6 +253,7 @@ class Link(Writer):
         if self.connection is not None:
             self.connection.abort()
         self._on_ack(received)
+        self.receiver.on_acknowledged(self)  # what was sent may have been forgotten
         self.connection = connection
         self.attached_at = self.now()
         self.connections += 1

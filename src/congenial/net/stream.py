@@ -58,7 +58,7 @@ class Stream:
         turn = self.turn
         turn.depth += 1
         try:
-            self.reader.add(bytes(self.buffer[:nbytes]))
+            self.reader.add(self.buffer[:nbytes].tobytes())
             if not self.waiting:  # otherwise those before them come first
                 self._handle()
         except ProtocolError as error:

@@ -317,7 +317,7 @@ class ViewDoor(FollowingDoor):
                 assert isinstance(inside, set)
                 inside.remove(held)
         finally:
-            turn.leave()
+            turn.leave_after_release()
         self.tally.add_hold(held)  # after others have been told
         if self.lock.fences_low():
             self.above.agreement.renew()
