@@ -98,6 +98,7 @@ def test_a_peer_that_refuses_whatever_is_sent_does_not_count() -> None:
             held = await members[2].mutex("x").acquire()
             for member in members[:2]:
                 membership(member).handlers |= {Data: refuse, LockData: refuse}
+                membership(member).deliver_to(None)  # but to these handlers
             waiting = asyncio.create_task(members[2].mutex("y").acquire())
             await until(lambda: held.lost)
             await until(lambda: all([link.away for link in membership(members[2]).links]))

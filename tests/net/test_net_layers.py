@@ -15,8 +15,8 @@ LAYERS = (  # from the bottom
     STORAGE
     | {"errors", "logs", "names", "operations", "local", "checked", "addresses", "config", "secret"}
     | {"authority", "certs", "tls", "forks", "notify", "loop_thread", "histogram", "asks"},
-    {"wire", "turn", "numbering", "lease", "endpoints", "call", "forms"},
-    {"view_lease", "frames"},
+    {"wire", "turn", "numbering", "lease", "endpoints", "call"},
+    {"view_lease", "frames", "forms"},
     {"codec", "handshake", "stream"},
     {"link"},
     {"connection", "greeting"},
@@ -27,7 +27,7 @@ LAYERS = (  # from the bottom
     {"entrance", "acquiring", "remote_board", "agreement"},
     {"door", "hall", "replica", "tries", "board", "members"},
     {"guarded", "reminders", "view_door"},
-    {"unclaimed", "blocking_locks", "view_hall", "view_guard"},
+    {"unclaimed", "blocking_locks", "view_hall", "view_guard", "dispatch"},
     {"table", "primitives"},
     {"viewed"},
     {"survey", "spans"},

@@ -522,8 +522,8 @@ class Membership:
 
     # -- frames ----------------------------------------------------------------------------------------
 
-    def deliver_to(self, receiver: LockReceiver) -> None:
-        """Give the messages of locks that follow views to this receiver."""
+    def deliver_to(self, receiver: LockReceiver | None) -> None:
+        """Give the messages of locks that follow views to this receiver; None: to their handler, as other frames."""
         self.lock_receiver = receiver
         for link in self.links:
             link.lock_receiver = receiver
