@@ -162,6 +162,32 @@ def test_a_node_that_breaks_fails_its_lock_alone(monkeypatch: pytest.MonkeyPatch
     run(story())
 
 
+def test_a_node_that_breaks_when_members_change_fails_its_lock_alone() -> None:
+    def breaks(*_: Any) -> None:
+        raise ValueError("broken on purpose")
+
+    async def story() -> None:
+        async with clusters(3, timing=QUICK) as (a, b, c):
+            held = [await a.mutex(f"lock {at}").acquire() for at in range(10)]
+            doors = [table(a).doors[f"lock {at}"] for at in range(10)]
+            await crash(c)
+            fragile = type("Fragile", (LockInViews,), {"move": breaks})
+            for door in doors[:5]:
+                assert isinstance(door, ViewDoor)
+                door.lock = fragile(0, 3, ())
+            await until(lambda: table(a).is_settled() and len(table(a).agreement.view.members) == 2)
+            assert [bool(each.lost) for each in held] == [True] * 5 + [False] * 5
+            for each in held[5:]:
+                each.release()
+            for at in range(5, 10):
+                async with b.mutex(f"lock {at}"):
+                    pass
+            with pytest.raises(Exception, match="a new view broke Fragile: ValueError"):
+                await a.mutex("lock 0").acquire()
+
+    run(story())
+
+
 # -- steps ---------------------------------------------------------------------------------------------------------
 
 

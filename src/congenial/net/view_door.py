@@ -8,7 +8,7 @@ Guarded objects, which are few, have one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from mypy_extensions import mypyc_attr
@@ -271,29 +271,35 @@ class ViewDoor(FollowingDoor):
 
     def move(self, view: View, home: int, since: int) -> list[Holding]:
         """There is a new view; what this member holds in it. It goes on (`pump`) when its homes have been told."""
+        self.era = self.above.era
+        self._change("a new view", lambda: self.lock.move(view.number, view.processes, home, since, self.out))
         if self.error is not None:
             return []
-        self.era = self.above.era
-        self.lock.move(view.number, view.processes, home, since, self.out)
-        self._carry_out()
         group, fence = self.lock.holding()
         return [] if group == NO_GROUP else [(self.key, 0, group, fence)]
 
     def take_over(self, peer: int, number: int, group: int, fence: int) -> None:
         """At the home: a member is inside."""
-        self.lock.take_over(peer, group, fence)
+        self._change("a holder from before", lambda: self.lock.take_over(peer, group, fence))
 
     def serve(self) -> None:
         """At the home: all members have told."""
-        if self.error is None:
-            self.lock.serve(self.out)
-            self._carry_out()
-            self.pump()
+        self._change("the beginning of a view", lambda: self.lock.serve(self.out))
+        self.pump()
 
     def relax(self) -> None:
         """Give back what is kept for the next task."""
-        self.lock.relax(self.out)
-        self._carry_out()
+        self._change("giving back", lambda: self.lock.relax(self.out))
+
+    def _change(self, what: str, step: Callable[[], None]) -> None:
+        """A step that neither a task nor a message of the lock has caused. If the node breaks, only this lock fails."""
+        if self.error is None:
+            try:
+                step()
+            except Exception as error:
+                self._break(error, what)
+            else:
+                self._carry_out()
 
     def is_at_rest(self) -> bool:
         return self.lock.is_at_rest()
