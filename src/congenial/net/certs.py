@@ -136,7 +136,7 @@ class _Folder:
         if key is not None and not x509.belongs(key, certificate):
             raise ConfigError(f"{self._place(CA, 'key')} is not the key of {place}: put the right one there")
         self.authority, self.authority_key = certificate, key
-        self._keep(CA, certificate, "a new authority means new certificates for all nodes")
+        self._leave_as_it_is(CA, certificate, "a new authority means new certificates for all nodes")
 
     def _found_authority(self, key: x509.Key, known: bool = False) -> None:
         if known:
@@ -164,7 +164,7 @@ class _Folder:
             raise ConfigError(f"{place} is for {', '.join(named) or 'no node'}, not for {name}: {remedy}")
         if not x509.is_issued_by(certificate, self.authority):
             raise ConfigError(f"{place} was not issued by {self._place(CA, 'pem')}: {remedy}")
-        self._keep(name, certificate, remedy)
+        self._leave_as_it_is(name, certificate, remedy)
 
     def _issue(self, name: str, key: x509.Key, known: bool = False) -> None:
         place = self._place(CA, "pem")
@@ -208,7 +208,7 @@ class _Folder:
         except OSError as error:
             raise ConfigError(f"cannot read {place}: {error.strerror}") from error
 
-    def _keep(self, name: str, certificate: x509.Certificate, remedy: str) -> None:
+    def _leave_as_it_is(self, name: str, certificate: x509.Certificate, remedy: str) -> None:
         place, key_place = self._place(name, "pem"), self._place(name, "key")
         self.outcome.kept.append(place)
         end = x509.end_of(certificate)

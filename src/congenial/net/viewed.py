@@ -389,21 +389,16 @@ class ViewedLocks(LockTable):
         self.era = Era()
         self.doors, self.halls = {**self.objects}, {}
         self.dispatch.doors = self.doors
-        kept: list[ViewDoor | ViewHall] = []
         for entrance in used:
             if entrance.forgotten or entrance.idle:
                 entrance.listed = False
+                continue
+            self.used.append(entrance)
+            if isinstance(entrance, ViewHall):
+                self.halls[entrance.key] = entrance
             else:
-                self.used.append(entrance)
-                self._keep(entrance)
-                kept.append(entrance)
-        return kept
-
-    def _keep(self, entrance: ViewDoor | ViewHall) -> None:
-        if isinstance(entrance, ViewHall):
-            self.halls[entrance.key] = entrance
-        else:
-            self.doors[entrance.key] = entrance
+                self.doors[entrance.key] = entrance
+        return list(self.used)
 
     def _tell(self, process: int, told: Told) -> None:
         link = self.membership.link_to.get(process)
