@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -38,6 +38,13 @@ class Parcel(Message):
 
 
 @dataclass(frozen=True)
+class Crate(Message):
+    weight: tuple[int, int] = field(metadata={"type": tuple[int, int]})
+    pairs: tuple[tuple[int, int], ...] = field(metadata={"type": tuple[tuple[int, int], ...]})
+    table: tuple[tuple[int, tuple[int, ...]], ...] = field(metadata={"type": tuple[tuple[int, tuple[int, ...]], ...]})
+
+
+@dataclass(frozen=True)
 class Bare(Message):
     pass
 
@@ -63,6 +70,13 @@ class TestMessages:
     def test_the_quick_measure_agrees_with_the_slow_one(self, row: list[int], nested: list[tuple[int, int]]) -> None:
         parcel = Parcel(1, "x", True, tuple(row), tuple(nested))
         assert Measure(Parcel).size(parcel) == integers(parcel) == 3 + len(row) + 2 * len(nested)
+
+    @given(st.lists(st.tuples(st.integers(), st.integers())), st.lists(st.tuples(st.integers(), st.tuples())))
+    def test_declared_types_give_the_sizes_of_tuples(
+        self, pairs: list[tuple[int, int]], table: list[tuple[int, tuple[int, ...]]]
+    ) -> None:
+        crate = Crate((1, 2), tuple(pairs), (*table, (1, (2, 3))))
+        assert Measure(Crate).size(crate) == integers(crate) == 2 + 2 * len(pairs) + len(table) + 3
 
     def test_equal_messages_are_equal_and_cannot_be_changed(self) -> None:
         assert Request(3) == Request(3)

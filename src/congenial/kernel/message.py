@@ -13,7 +13,7 @@ anything else than integers repeats its type where it is kept: `pairs: Pairs = f
 from __future__ import annotations
 
 from dataclasses import Field, fields
-from typing import Any, TypeAlias, cast, get_type_hints
+from typing import Any, TypeAlias, cast, get_args, get_origin, get_type_hints
 
 from mypy_extensions import mypyc_attr
 
@@ -140,7 +140,12 @@ def integers(value: object) -> int:
     total = 0
     if isinstance(value, tuple):
         for member in value:
-            total += 1 if isinstance(member, int) else integers(member)  # the usual case, without a call
+            if isinstance(member, int):  # the usual case, without a call
+                total += 1
+            elif isinstance(member, tuple):
+                total += _integers_in(member)
+            else:
+                total += integers(member)
     elif isinstance(value, (int, float, str, bytes)):
         total = 1
     elif value is None:
@@ -157,30 +162,62 @@ def integers(value: object) -> int:
     return total
 
 
+def fixed_size(hint: object) -> int:
+    """How many integers every value of a type carries, if they are equally many; otherwise -1.
+
+    >>> fixed_size(int), fixed_size(tuple[int, int]), fixed_size(tuple[int, ...])
+    (1, 2, -1)
+    """
+    if hint in SCALARS:
+        return 1
+    members = get_args(hint) if get_origin(hint) is tuple else ()
+    sizes = [fixed_size(member) for member in members]
+    return -1 if not sizes or -1 in sizes else sum(sizes)
+
+
+def _integers_in(row: tuple[object, ...]) -> int:
+    """As `integers`, for a row in a table: its own rows are mostly short."""
+    total = len(row)
+    for member in row:
+        if not isinstance(member, int):
+            total += integers(member) - 1
+    return total
+
+
 SCALARS = ("int", "bool", "float", "str", int, bool, float, str)  # an annotation may be kept as text
 ROWS = ("tuple[int, ...]", tuple[int, ...])
 
 
 class Measure:
-    """Measures messages of one class. Fields whose annotation gives their size are not looked at one by one."""
+    """Measures messages of one class. Fields whose type gives their size are not looked at one by one."""
 
     def __init__(self, kind: type[Message]) -> None:
-        declared = fields_of(kind)
         compiled = hasattr(kind, "__mypyc_attrs__")  # then a tuple of integers is known as a tuple only
-        self.scalars = len([field for field in declared if field.type in SCALARS])
-        self.rows = [
-            field.name
-            for field in declared
-            if field.type in ROWS or (compiled and field.type is tuple and "type" not in field.metadata)
-        ]
-        self.others = [field.name for field in declared if field.type not in SCALARS and field.name not in self.rows]
-        self.fixed = not self.rows and not self.others
+        self.scalars = 0  # the integers in fields of a fixed size
+        self.rows: list[str] = []  # fields that are as long as they have members
+        self.pairs: list[str] = []  # fields that are twice as long
+        self.others: list[str] = []
+        for field in fields_of(kind):
+            hint: object = field.metadata.get("type", field.type)
+            size = fixed_size(hint)
+            if size >= 0:
+                self.scalars += size
+            elif hint in ROWS or (compiled and hint is tuple):
+                self.rows.append(field.name)
+            elif hint == tuple[tuple[int, int], ...]:
+                self.pairs.append(field.name)
+            else:
+                self.others.append(field.name)
+        self.fixed = not self.rows and not self.pairs and not self.others
 
     def size(self, message: Message) -> int:
         total = self.scalars
         for name in self.rows:
             row: tuple[int, ...] = getattr(message, name)
             total += len(row)
+        for name in self.pairs:
+            pairs: tuple[object, ...] = getattr(message, name)
+            total += 2 * len(pairs)
         for name in self.others:
             total += integers(getattr(message, name))
         return total
