@@ -13,12 +13,13 @@ from congenial.algorithms.group.surrogate_a import Leave, SurrogateA
 from congenial.algorithms.group.surrogate_b import Released, SurrogateB
 from congenial.algorithms.group.surrogate_concurrent import Forward, StepDown, SurrogateConcurrent
 from congenial.algorithms.group.surrogate_information import SurrogateInformation
-from congenial.algorithms.group.surrogate_quorum import Asked, Cancel, Failed, Inquire
+from congenial.algorithms.group.surrogate_quorum import Cancel, Failed, Inquire
 from congenial.algorithms.group.surrogate_solitary import SurrogateSolitary
 from congenial.algorithms.group.surrogate_types import SurrogateTypes
 from congenial.kernel.message import Message
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
+from congenial.parts.queues import Asked
 from congenial.parts.quorums.system import Quorums
 from congenial.parts.weights import ONE
 
@@ -174,7 +175,7 @@ class InvitedTwice(SurrogateConcurrent):
     """A leader forgets whom it has invited."""
 
     def _invite(self, request: Asked, out: Out) -> None:
-        over = dict(self.over)
+        over = list(self.over)
         super()._invite(request, out)
         self.over = over
 

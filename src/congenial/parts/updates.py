@@ -8,10 +8,11 @@ Changes are dated, and so is what each reader was told last. So a change costs t
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import Any, TypeAlias
 
 from mypy_extensions import mypyc_attr
+
+from congenial.parts.rows import place_in
 
 Items: TypeAlias = tuple[tuple[int, int], ...]
 """Processes and their numbers, as they travel."""
@@ -32,7 +33,7 @@ class Updates:
         return dict(self.items)
 
     def learn(self, process: int, number: int) -> None:
-        at = bisect_left(self.processes, process)
+        at = place_in(self.processes, process)
         if at == len(self.processes) or self.processes[at] != process:
             if number > 0:
                 self.processes.insert(at, process)
@@ -45,14 +46,19 @@ class Updates:
     def tell(self, reader: int) -> Items:
         """What a reader has not been told yet; it counts as told from now on. A reader is not told about itself."""
         since = self.told.get(reader, 0)
+        today = self.date
+        own = place_in(self.processes, reader)
+        if own < len(self.processes) and self.processes[own] != reader:
+            own = -1  # nothing is known of the reader
+        known = self.items
         items: list[Any] = []
         grown = False  # has any number grown since a reader was told something?
-        for at in range(len(self.changed)):
-            date = self.changed[at]
+        for at, date in enumerate(self.changed):
             if date >= since:
-                grown = grown or date == self.date
-                if self.processes[at] != reader:
-                    items.append(self.items[at])
+                if date == today:
+                    grown = True
+                if at != own:
+                    items.append(known[at])
         if grown:
             self.date += 1
         self.told[reader] = self.date

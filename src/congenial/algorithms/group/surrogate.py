@@ -28,10 +28,10 @@ from mypy_extensions import mypyc_attr
 
 from congenial.algorithms.group import surrogate_b, surrogate_quorum
 from congenial.algorithms.group.surrogate_b import Released, SurrogateB
-from congenial.algorithms.group.surrogate_quorum import Asked
 from congenial.kernel.message import Messages
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Law, Spec
+from congenial.parts.queues import Asked
 from congenial.parts.quorums.information import Information
 from congenial.parts.quorums.system import Quorums
 from congenial.parts.updates import Items, Updates
@@ -58,7 +58,7 @@ class Surrogate(SurrogateB):
 
     def __init__(self, me: int, n: int, quorums: Quorums | Information) -> None:
         super().__init__(me, n, quorums)
-        self.over: dict[int, int] = {}  # as a requester: each process's last request known to be over    staleList
+        self.over = [0] * n  # as a requester: each process's last request known to be over, or 0         staleList
         self.news = Updates()  # the same as a member, with what each process was told                    staleList
 
     # -- leaders and followers -------------------------------------------------------------------------
@@ -66,20 +66,21 @@ class Surrogate(SurrogateB):
     def _on_locked(self, member: int, msg: surrogate_quorum.Locked, out: Out) -> None:
         if not isinstance(msg, Locked):
             raise self.unexpected(member, msg)
+        over = self.over
         for process, number in msg.over:  # even if the LOCKED is stale: this is told only once
-            if number > self.over.get(process, 0):
-                self.over[process] = number
+            if number > over[process]:
+                over[process] = number
         super()._on_locked(member, msg, out)
 
     def _offered(self) -> list[Asked]:
         return [request for request in super()._offered() if not self._was_inside(request[1], request[0])]
 
     def _learn_over(self, process: int, number: int) -> None:
-        if number > self.over.get(process, 0):
+        if number > self.over[process]:
             self.over[process] = number
 
     def _was_inside(self, process: int, number: int) -> bool:
-        return self.over.get(process, 0) >= number
+        return self.over[process] >= number
 
     def _on_stale_invite(self, src: int, msg: surrogate_quorum.Invite, out: Out) -> None:
         raise self.unexpected(src, msg)

@@ -21,12 +21,13 @@ from typing import ClassVar
 from mypy_extensions import mypyc_attr
 
 from congenial.algorithms.group import surrogate_quorum
-from congenial.algorithms.group.surrogate_quorum import Asked, Invite, SurrogateQuorum
+from congenial.algorithms.group.surrogate_quorum import Invite, SurrogateQuorum
 from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import INSIDE
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Law, Spec
 from congenial.parts.clocks import Timed
+from congenial.parts.queues import Asked
 from congenial.parts.quorums.system import Quorums
 
 SPEC = replace(

@@ -18,11 +18,12 @@ from typing import ClassVar
 from mypy_extensions import mypyc_attr
 
 from congenial.algorithms.group import surrogate_quorum
-from congenial.algorithms.group.surrogate_quorum import Asked, SurrogateQuorum
+from congenial.algorithms.group.surrogate_quorum import SurrogateQuorum
 from congenial.kernel.message import Message, Messages
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Law, Spec
 from congenial.parts.clocks import Timed
+from congenial.parts.queues import Asked
 from congenial.parts.quorums.information import Information
 from congenial.parts.quorums.system import Quorums
 from congenial.parts.weights import NOTHING, ONE, Weight, at_most_one, half, plus

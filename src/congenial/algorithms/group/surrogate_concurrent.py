@@ -25,12 +25,13 @@ from mypy_extensions import mypyc_attr
 from congenial.algorithms.group import surrogate, surrogate_quorum
 from congenial.algorithms.group.surrogate import Surrogate
 from congenial.algorithms.group.surrogate_b import Invite, Released
-from congenial.algorithms.group.surrogate_quorum import Asked, Request
+from congenial.algorithms.group.surrogate_quorum import Request
 from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import INSIDE
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Law, Spec
 from congenial.parts.clocks import Timed
+from congenial.parts.queues import Asked
 from congenial.parts.quorums.system import Quorums
 from congenial.parts.updates import Items
 from congenial.parts.weights import NOTHING, ONE, half

@@ -24,10 +24,10 @@ from mypy_extensions import mypyc_attr
 
 from congenial.algorithms.group import surrogate
 from congenial.algorithms.group.surrogate import Surrogate
-from congenial.algorithms.group.surrogate_quorum import Asked
 from congenial.algorithms.permission import sanders
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Law, Spec
+from congenial.parts.queues import Asked
 from congenial.parts.quorums.information import Information
 
 SPEC = replace(

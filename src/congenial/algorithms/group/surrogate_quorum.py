@@ -19,7 +19,7 @@ session's fence travels with INVITE, and back with what releases the locks.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
 
@@ -31,13 +31,12 @@ from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Option, Spec
 from congenial.parts.clocks import Timed, after
 from congenial.parts.loopback import Loopback
+from congenial.parts.queues import Asked, Entry, comes_before, forget, insert, union
 from congenial.parts.quorums.constructions import CONSTRUCTIONS, build_quorums
 from congenial.parts.quorums.information import Information
 from congenial.parts.quorums.system import Quorums
+from congenial.parts.rows import contains, discard
 from congenial.problems.group import GROUP
-
-Asked: TypeAlias = tuple[int, int, Groups]
-"""A request: its number, its process, and its groups. Of two the smaller is the older."""
 
 SPEC = Spec(
     name="surrogate-quorum",
@@ -121,7 +120,7 @@ class SurrogateQuorum(Loopback):
         self.group = 0  # the group I am inside for
         # in the role of a quorum member
         self.locked_for: Asked | None = None
-        self.queue: list[Asked] = []  # the requests that wait for my lock, oldest first
+        self.queue: list[Entry] = []  # the requests (`Asked`) that wait for my lock, oldest first
         self.inquired = False  # I have asked for my lock back
 
     # -- the requester ---------------------------------------------------------------------------------
@@ -142,8 +141,7 @@ class SurrogateQuorum(Loopback):
         if not self._waits_with(msg.number):  # stale: my CANCEL is in transit
             return
         self.locks[member] = msg
-        if member in self.lost:
-            self.lost.remove(member)
+        discard(self.lost, member)
         if len(self.locks) == len(self.quorum):
             self._lead(out)
 
@@ -181,10 +179,7 @@ class SurrogateQuorum(Loopback):
 
     def _offered(self) -> list[Asked]:
         """The requests I have been told of, each once, oldest first."""
-        found: set[Asked] = set()
-        for member in sorted(self.locks):
-            found.update(self.locks[member].compatible)
-        return sorted(found)
+        return union([self.locks[member].compatible for member in sorted(self.locks)], self.n)
 
     def _on_invite(self, src: int, msg: Invite, out: Out) -> None:
         if not self._waits_with(msg.number):
@@ -219,7 +214,7 @@ class SurrogateQuorum(Loopback):
         return groups[:1]
 
     def _are_compatible(self, mine: Groups, other: Groups) -> bool:
-        return mine == other
+        return mine[0] == other[0]
 
     def _choose_group(self, offered: list[Asked]) -> int:
         return self.groups[0]
@@ -232,27 +227,20 @@ class SurrogateQuorum(Loopback):
         if holder is None:
             self._lock(request, out)
             return
-        first = self.queue[0] if self.queue else None
-        self._queue_up(request)
-        if holder < request or (first is not None and first < request):
+        first: Asked | None = self.queue[0] if self.queue else None
+        insert(self.queue, request)
+        if comes_before(holder, request) or (first is not None and comes_before(first, request)):
             self._tell(src, Failed(self.clock, msg.time), out)
         elif not self.inquired:
             self.inquired = True
             self._tell(holder[1], Inquire(self.clock, holder[0]), out)
-        elif first is not None and first < holder:  # until now it had not lost
+        elif first is not None and comes_before(first, holder):  # until now it had not lost
             self._tell(first[1], Failed(self.clock, first[0]), out)
 
     def _on_relinquish(self, out: Out) -> None:
         assert self.locked_for is not None
-        self._queue_up(self.locked_for)
+        insert(self.queue, self.locked_for)
         self._free(out)
-
-    def _queue_up(self, request: Asked) -> None:
-        """Put a request where it belongs. It is nearly always the youngest."""
-        place = len(self.queue)
-        while place > 0 and request < self.queue[place - 1]:
-            place -= 1
-        self.queue.insert(place, request)
 
     def _on_cancel(self, src: int, number: int, out: Out) -> None:
         if self._is_locked_for(src, number):
@@ -262,10 +250,7 @@ class SurrogateQuorum(Loopback):
 
     def _forget(self, process: int, number: int) -> None:
         """Take a request that is over out of the queue, if it is there."""
-        for place in range(len(self.queue) - 1, -1, -1):
-            request = self.queue[place]
-            if request[0] == number and request[1] == process:
-                del self.queue[place]
+        forget(self.queue, number, process)
 
     def _free(self, out: Out) -> None:
         self.locked_for = None
@@ -282,7 +267,12 @@ class SurrogateQuorum(Loopback):
         return Locked(self.clock, request[0], self.fence, self._compatible(request))
 
     def _compatible(self, request: Asked) -> tuple[Asked, ...]:
-        return tuple([waiting for waiting in self.queue if self._are_compatible(request[2], waiting[2])])
+        found: list[Entry] = []
+        for waiting in self.queue:
+            groups: Groups = waiting[2]
+            if self._are_compatible(request[2], groups):
+                found.append(waiting)
+        return tuple(found)
 
     # -- messages --------------------------------------------------------------------------------------
 
@@ -291,7 +281,7 @@ class SurrogateQuorum(Loopback):
         for member in members:
             if member != self.me:
                 out.send(member, msg)
-        if self.me in members:
+        if contains(members, self.me):
             self.receive(self.me, msg, out)
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
@@ -326,7 +316,7 @@ class SurrogateQuorum(Loopback):
         return self.phase == WAITING and number == self.number
 
     def _has_asked(self, member: int, number: int) -> bool:
-        return 0 < number <= self.number and member in self.quorum
+        return 0 < number <= self.number and contains(self.quorum, member)
 
     def _has_lock(self, member: int, number: int) -> bool:
         return number == self.number and member in self.locks

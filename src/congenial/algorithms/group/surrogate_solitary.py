@@ -23,11 +23,11 @@ from mypy_extensions import mypyc_attr
 from congenial.algorithms.group import surrogate, surrogate_information, surrogate_quorum
 from congenial.algorithms.group.surrogate_b import Released
 from congenial.algorithms.group.surrogate_information import SurrogateInformation
-from congenial.algorithms.group.surrogate_quorum import Asked
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message, Messages
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Law, Option, Spec
+from congenial.parts.queues import Asked
 from congenial.parts.quorums.information import Information, build_information
 from congenial.parts.updates import Items
 

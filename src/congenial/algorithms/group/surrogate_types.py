@@ -18,9 +18,9 @@ from mypy_extensions import mypyc_attr
 
 from congenial.algorithms.group import surrogate
 from congenial.algorithms.group.surrogate import Surrogate
-from congenial.algorithms.group.surrogate_quorum import Asked
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Spec
+from congenial.parts.queues import Asked
 
 SPEC = replace(
     surrogate.SPEC,
