@@ -37,8 +37,9 @@ from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Option, Spec
 from congenial.parts.clocks import Timed, after
 from congenial.parts.loopback import QueuedLoopback
-from congenial.parts.queues import is_older, number_of, oldest_of
+from congenial.parts.queues import insert, is_older, number_of, oldest_of
 from congenial.parts.quorums.surficial import Surficial, build_surficial
+from congenial.parts.rows import discard
 from congenial.problems.group import GROUP
 
 GROUPS = Option(
@@ -139,7 +140,7 @@ class SharedLocks(QueuedLoopback):
         self.held = 0  # the group I am locked for
         self.holders: list[tuple[int, int]] = []  # the requests I am locked for: (number, process)
         self.inquired: set[int] = set()  # the holders that I have asked for my lock back
-        self.queue: list[tuple[int, int, int]] = []  # requests that wait: (number, process, group), oldest first
+        self.queue: list[tuple[int, ...]] = []  # requests that wait: (number, process, group), oldest first
         self.waiting: dict[int, int] = {}  # how many of them are for each group
         self.known: set[int] = set()  # the processes of all requests, locked or waiting
         self.told: set[int] = set()  # processes in the queue that know that they have lost
@@ -168,8 +169,7 @@ class SharedLocks(QueuedLoopback):
         self.fence = max(self.fence, fence + 1)
         self.missing.remove(member)
         self.locks.append(member)
-        if member in self.lost:
-            self.lost.remove(member)
+        discard(self.lost, member)
         if not self.missing:
             self.inquiries = []  # the answer to them is my RELEASE
             self.enter(out, self.fence, self.group)
@@ -197,12 +197,12 @@ class SharedLocks(QueuedLoopback):
 
     def _on_request(self, src: int, number: int, group: int, out: Out) -> None:
         self.known.add(src)
-        self._queue_up((number, src, group), out)
+        self._queue_up(number, src, group, out)
 
     def _on_relinquish(self, src: int, out: Out) -> None:
         number = self._unlock(src)
         self.told.add(src)
-        self._queue_up((number, src, self.held), out)
+        self._queue_up(number, src, self.held, out)
 
     def _on_release(self, src: int, fence: int, out: Out) -> None:
         self._unlock(src)
@@ -210,15 +210,8 @@ class SharedLocks(QueuedLoopback):
         self.latest.learn(self.held, fence)
         self._serve(out)
 
-    def _queue_up(self, request: tuple[int, int, int], out: Out) -> None:
-        number, process, group = request
-        place = len(self.queue)
-        while place > 0:
-            other = self.queue[place - 1]
-            if is_older((other[0], other[1]), (number, process)):  # it is nearly always the youngest
-                break
-            place -= 1
-        self.queue.insert(place, request)
+    def _queue_up(self, number: int, process: int, group: int, out: Out) -> None:
+        insert(self.queue, (number, process, group))
         self.waiting[group] = self.waiting.get(group, 0) + 1
         self._serve(out)
 
@@ -253,12 +246,12 @@ class SharedLocks(QueuedLoopback):
             return
         del self.waiting[self.held]
         chosen = [request for request in self.queue if request[2] == self.held]
-        locked = Locked(self.clock, self.latest.of_others(self.held))
-        for number, process, _ in chosen:
-            self.told.discard(process)
-            self.holders.append((number, process))
-            self._tell(process, locked, out)
         self.queue = [request for request in self.queue if request[2] != self.held]
+        locked = Locked(self.clock, self.latest.of_others(self.held))
+        for request in chosen:
+            self.told.discard(request[1])
+            self.holders.append((request[0], request[1]))
+            self._tell(request[1], locked, out)
 
     def _ask_locks_back(self, out: Out) -> None:
         for _, process in self.holders:

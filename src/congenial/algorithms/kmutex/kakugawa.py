@@ -33,8 +33,9 @@ from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Option, Spec
 from congenial.parts.loopback import Loopback
-from congenial.parts.queues import enqueue, is_older, number_of
+from congenial.parts.queues import enqueue, forget_process, is_older, number_of
 from congenial.parts.quorums.kcoteries import KCOTERIES, KCoterie, KCoterieName
+from congenial.parts.rows import first_place
 from congenial.problems.kmutex import K_OPTION, KMUTEX
 
 SPEC = Spec(
@@ -147,11 +148,9 @@ class Kakugawa(Loopback):
     def _look_elsewhere(self, out: Out) -> None:
         """Turn to the next quorum in which I have not lost, if there is one."""
         self.candidate = -1
-        for step in range(len(self.quorums)):
-            index = (self.home + step) % len(self.quorums)
-            if self.losses[index] == 0:
-                self._ask(index, out)
-                return
+        index = first_place(self.losses, 0, self.home)
+        if index >= 0:
+            self._ask(index, out)
 
     def _on_locked(self, member: int, out: Out) -> None:
         self.locks.add(member)
@@ -243,7 +242,7 @@ class Kakugawa(Loopback):
         holder = self.locked_for
         self.known.remove(src)
         if holder is None or holder[1] != src:
-            self.queue = [request for request in self.queue if request[1] != src]
+            forget_process(self.queue, src)
             if self.untold == src:
                 self.untold = -1
             return
