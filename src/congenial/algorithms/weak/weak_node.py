@@ -13,6 +13,7 @@ from congenial.kernel.node import INSIDE, Node
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Option
 from congenial.kernel.state import freeze, thaw
+from congenial.parts.rows import least
 from congenial.problems.weak import Resource, build_resource
 
 RESOURCE = Option(
@@ -95,7 +96,7 @@ class WeakNode(Node):
 
     def _on_progress(self, src: int, place: int) -> None:
         self.reached[src] = max(self.reached[src], place)
-        self._prune(min(self.reached))
+        self._prune(least(self.reached))
 
     def _prune(self, stable: int) -> None:
         """All processes have what is at or below that place."""

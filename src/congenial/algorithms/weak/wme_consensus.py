@@ -27,6 +27,7 @@ from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Law, Spec
 from congenial.parts.consensus import Consensus, ConsensusMessage
+from congenial.parts.rows import is_among
 from congenial.problems.weak import WEAK, Resource, fence_of
 
 FAST = Spec(
@@ -76,7 +77,7 @@ class WMEConsensusFast(WeakNode):
     def __init__(self, me: int, n: int, resource: Resource) -> None:
         super().__init__(me, n, resource)
         self.consensus = Consensus(me, n, type(self).everyone)
-        self.commands: list[Command] = []  # known, and not settled
+        self.commands: list[Any] = []  # known, and not settled; each a `Command`
         self.noted: set[tuple[int, int, int, int]] = set()  # the same, without the operations
         # the result of the commands carried out: the same at all processes
         self.done = 0  # the number of commands carried out
@@ -158,7 +159,7 @@ class WMEConsensusFast(WeakNode):
                 self._carry_out(cast(Command, self.consensus.decision(self.done)), out)
                 self.done += 1
                 self._come_to(0, self.done, out)
-            self._settle(out)
+            self._settle(self.done > before, out)
             if self.done > before:  # nothing else settles a command
                 self._forget_settled()
             if not self.commands:
@@ -168,7 +169,7 @@ class WMEConsensusFast(WeakNode):
                 return
 
     def _forget_settled(self) -> None:
-        rest: list[Command] = []
+        rest: list[Any] = []
         for command in self.commands:
             if self._is_settled(command):
                 self.noted.discard((command[0], command[1], command[2], command[3]))
@@ -211,7 +212,7 @@ class WMEConsensusFast(WeakNode):
 
     # -- what it means here ----------------------------------------------------------------------------
 
-    def _settle(self, out: Out) -> None:
+    def _settle(self, news: bool, out: Out) -> None:
         if self.leaving and self._is_over(self.entered):
             self.leaving = False
             out.rest()
@@ -223,7 +224,7 @@ class WMEConsensusFast(WeakNode):
             if self.queue and self.queue[0] == self.me:
                 self.entered = self.section
                 self.enter(out, fence=fence_of(self.ejections, self.section))
-            elif self.me not in self.queue:  # our section was over before we knew of it
+            elif news and not is_among(self.queue, self.me):  # our section was over before we knew of it
                 self._ask(out)
         holder = self.queue[0] if self.queue else self.me
         if holder in self.consensus.suspects and self.suggested_end < self.section:
