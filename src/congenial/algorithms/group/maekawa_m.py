@@ -231,7 +231,9 @@ class SharedLocks(QueuedLoopback):
         oldest = self.queue[0]
         if not self.holders:
             self.held = oldest[2]
-        if not self.holders or oldest[2] == self.held or is_older(oldest_of(self.holders), (oldest[0], oldest[1])):
+        if self.held in self.waiting and (
+            oldest[2] == self.held or is_older(oldest_of(self.holders), (oldest[0], oldest[1]))
+        ):
             self._lock_for_group(out)
         if self.queue:
             oldest_lock = oldest_of(self.holders)
@@ -242,8 +244,6 @@ class SharedLocks(QueuedLoopback):
                 self._ask_locks_back(out)
 
     def _lock_for_group(self, out: Out) -> None:
-        if self.held not in self.waiting:
-            return
         del self.waiting[self.held]
         chosen = [request for request in self.queue if request[2] == self.held]
         self.queue = [request for request in self.queue if request[2] != self.held]
