@@ -213,6 +213,7 @@ class WMEConsensusFast(WeakNode):
     # -- what it means here ----------------------------------------------------------------------------
 
     def _settle(self, news: bool, out: Out) -> None:
+        """With `news` commands have been carried out. Nothing else changes the queue, which is long to look through."""
         if self.leaving and self._is_over(self.entered):
             self.leaving = False
             out.rest()
