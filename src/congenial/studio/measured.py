@@ -111,8 +111,10 @@ def open_table(name: str, path: Path) -> list[Document]:
         return [_of_rows(title, about, rows, ratios)]
     documents = []
     for varied in dict.fromkeys([row["varied"] for row in rows]):
-        chosen = [{**row, varied: row["value"]} for row in rows if row["varied"] == varied]
-        own = [{k: v for k, v in row.items() if k not in ("varied", "value")} for row in chosen]
+        others = [name for name in rows[0] if name not in ("varied", "value", varied)]
+        own = [
+            {varied: row["value"], **{name: row[name] for name in others}} for row in rows if row["varied"] == varied
+        ]
         label = PARAMETERS.get(varied, varied)
         documents.append(_of_rows(f"{title}, by {label}", about, own, []))
     return documents
