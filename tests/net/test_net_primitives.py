@@ -51,6 +51,28 @@ def test_a_note_is_kept_on_disk(tmp_path: Path) -> None:
     run(story())
 
 
+def test_an_answer_counts_although_the_members_change_before_the_task_goes_on() -> None:
+    """Once it was forgotten then, and the task was told that it had lost its lock."""
+
+    async def story() -> None:
+        async with clusters(3, timing=QUICK) as (a, b, _):
+            board = a._host.board
+            look = board._look
+
+            def look_and_change() -> None:
+                look()
+                assert board.notes is not None
+                for number, question in board.notes.questions.items():
+                    if board.notes.has_ended(number):
+                        question.begin_anew()  # as when there is a new view
+
+            board._look = look_and_change  # type: ignore[method-assign]
+            await a.event("go").set()
+            assert await b.event("go").wait(LONG)
+
+    run(story())
+
+
 def test_members_that_forget_one_after_the_other_lose_no_note() -> None:
     async def story() -> None:
         async with town(3) as made:

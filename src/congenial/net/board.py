@@ -8,7 +8,6 @@ members do; one that was restarted and remembers nothing keeps none any more, si
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +28,8 @@ AGAIN = 0.2  # seconds after which a question is repeated
 LONGEST_NOTE = 1 << 18  # bytes
 LONGEST_NAME = 200  # characters
 FORGOTTEN = -1  # the birth of a member that has forgotten its notes, and cannot become a voter anew
+
+Answer = tuple[bool, Question]  # has a majority said yes, and to what
 
 
 class BoardOut(Out):
@@ -51,7 +52,7 @@ class Board:
         self.agreement = agreement
         self.out = BoardOut(self)
         self.notes: SavedNotes | None = None  # until the cluster is founded
-        self.waiting: dict[int, asyncio.Event] = {}  # for the end of a question
+        self.waiting: dict[int, asyncio.Future[Answer]] = {}  # for the end of a question
         self.watchers: dict[str, set[asyncio.Event]] = {}
         self.heard: dict[str, Note] = {}  # the newest notes that this member knows of
         self.written: dict[str, tuple[int, int]] = {}  # by this member: the fence, and how many notes with it
@@ -165,33 +166,33 @@ class Board:
         if self.membership.closing:
             raise ClusterDegraded(self.membership.ended or f"{self.membership.name!r} has left the cluster")
 
-    async def _ask(self, begin: Callable[[SavedNotes], int]) -> tuple[bool, Question]:
+    async def _ask(self, begin: Callable[[SavedNotes], int]) -> Answer:
         """Ask a question; when it has ended, whether a majority has said yes."""
         await self.membership.opened.wait()
         self._check_open()
         notes = self.notes
         assert notes is not None
-        ended = asyncio.Event()
+        answer: asyncio.Future[Answer] = self.membership.loop.create_future()
         with self.membership.turn:
             number = begin(notes)
-            self.waiting[number] = ended
+            self.waiting[number] = answer
             self._look()
         try:
-            while not ended.is_set():
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(AGAIN):
-                        await ended.wait()
+            while not answer.done():
+                await asyncio.wait([answer], timeout=AGAIN)
                 self._check_open()
-            return notes.is_kept(number), notes.questions[number]
+            return answer.result()
         finally:
-            del self.waiting[number]
-            notes.forget(number)
+            if self.waiting.pop(number, None) is not None:
+                notes.forget(number)
 
     def _look(self) -> None:
-        """Have questions ended?"""
-        for number, event in self.waiting.items():
-            if self.notes is not None and self.notes.has_ended(number):
-                event.set()
+        """Have questions ended? What was answered in one view counts, and would be asked again in the next."""
+        notes = self.notes
+        if notes is not None:
+            for number in [number for number in self.waiting if notes.has_ended(number)]:
+                kept = notes.is_kept(number)
+                self.waiting.pop(number).set_result((kept, notes.forget(number)))
 
     async def keep_asking(self) -> None:
         """Repeat what may have been lost, as long as this member takes part."""
