@@ -69,14 +69,20 @@ class Types:
 
 
 class Places:
-    """A semaphore that says True where ours says what is held, since one test compares."""
+    """A semaphore that says True where ours says what is held, since one test compares.
+
+    That test gives free places 5 ms. Threads of one process need no more; members on a busy machine may.
+    """
+
+    least_wait = 0.5
 
     def __init__(self, cluster: congenial.BlockingCluster, name: str, k: int) -> None:
         self.lock = cluster.semaphore(name, k)
         self.release = self.lock.release
 
     def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool:
-        return self.lock.acquire(blocking, timeout) is not None
+        patient = timeout if timeout is None else max(timeout, self.least_wait)
+        return self.lock.acquire(blocking, patient) is not None
 
     def __enter__(self) -> None:
         self.lock.__enter__()
