@@ -276,6 +276,8 @@ def test_locks_begin_at_different_members() -> None:
 
 
 class Recorder(Storage):
+    lasting = True
+
     def __init__(self) -> None:
         self.order: list[str] = []
 

@@ -152,7 +152,7 @@ def test_a_node_whose_address_is_taken_leaves_no_directory(tmp_path: Path) -> No
 
 def test_a_node_that_cannot_save_falls_silent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Kept(Storage):
-        """Has something to sync, as far as others know."""
+        lasting = True
 
     async def story() -> None:
         async with clusters(3, algorithm=COUNTER, state="unused") as members:

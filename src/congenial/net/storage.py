@@ -46,6 +46,8 @@ _decode_entries = msgspec.msgpack.Decoder(list[tuple[str, bytes]]).decode
 class Storage:
     """Keeps nothing: everything is lost when the process ends."""
 
+    lasting = False  # is there anything to put on disk?
+
     def __init__(self) -> None:
         self.syncs = Histogram()  # how long it took until all was on disk
 
@@ -74,6 +76,8 @@ class Storage:
 
 class DirectoryStorage(Storage):
     """Keeps values in a directory that no other process uses."""
+
+    lasting = True
 
     def __init__(self, directory: str | Path, owner: Owner) -> None:
         super().__init__()

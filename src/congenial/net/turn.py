@@ -32,7 +32,7 @@ class Writer:
 class Turn:
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
-        self.saves = type(storage) is not Storage  # otherwise there is nothing to put on disk
+        self.saves = storage.lasting
         self.depth = 0
         self.unwritten: list[Writer] = []
         self.soon: Callable[[Callable[[], None]], object] | None = None  # calls when tasks that were let in have run
