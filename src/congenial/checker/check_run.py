@@ -8,9 +8,7 @@ waiting, all runs in which a single process asks.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from time import process_time
 
 from congenial.checker.counterexample import Counterexample, counterexample
@@ -24,6 +22,7 @@ from congenial.checker.rules import Rules
 from congenial.checker.symmetry import Symmetry
 from congenial.checker.world import World
 from congenial.kernel.errors import ConfigError
+from congenial.kernel.garbage import fewer_collections
 from congenial.kernel.node import Node
 from congenial.systems.system import System
 
@@ -33,18 +32,6 @@ FIRST_LIMIT = 1000  # states explored before a reduction is verified for the fir
 
 Progress = Callable[[int, int], None]
 """Called now and then with the number of states seen, and of those still to be expanded."""
-
-
-@contextmanager
-def young_garbage_only() -> Iterator[None]:
-    """An exploration keeps nearly all objects that it makes. To look through them more than once for garbage would
-    take a tenth of its time."""
-    thresholds = gc.get_threshold()
-    gc.set_threshold(thresholds[0], 1_000_000, 1_000_000)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*thresholds)
 
 
 class CheckRun:
@@ -136,7 +123,7 @@ class CheckRun:
         rule = self.system.spec.symmetry if self.symmetry and world.rules is self.rules else None
         symmetry = None if rule is None else Symmetry(world, rule)
         explorer = Explorer(world, limit, movers, symmetry, self.progress)
-        with young_garbage_only():
+        with fewer_collections():
             explorer.run()
         if symmetry is not None:
             difference = symmetry.failure()

@@ -12,7 +12,6 @@ latter two are handed the engine, since they act on its processes.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from typing import Final, final
 
@@ -22,6 +21,7 @@ from mypy_extensions import i64
 
 from congenial.kernel import trace
 from congenial.kernel.errors import ConfigError, CongenialError, ContractError
+from congenial.kernel.garbage import fewer_collections
 from congenial.kernel.judge import Judge
 from congenial.kernel.message import Message
 from congenial.kernel.node import Node
@@ -59,7 +59,6 @@ from congenial.systems.system import System
 MOST_TIMEOUTS_IN_A_ROW: Final = 100_000  # without an entry or a delivery, before a run is called stuck
 MOST_LATE_TIMEOUTS: Final = 1000  # after the last request is served: heartbeats alone would go on for ever
 PROGRESS_EVERY: Final = 0xFFFF  # events
-GARBAGE: Final = 100_000  # new objects before some are looked through for garbage; most go when the last message does
 
 
 class SimulationFailed(CongenialError):
@@ -139,21 +138,21 @@ class Engine(Out):
         """Run to the end: until nothing can happen any more, all requests are served, or time is up."""
         for process in range(self.n):
             self.think(process)
-        collected = gc.get_threshold()
-        gc.set_threshold(GARBAGE, *collected[1:])
         try:
-            if self.warmup > 0.0:
-                self._loop(self.warmup)
-                if self.now >= self.warmup:
-                    self.meter.restart(self.warmup)
-            self._loop(self.until)
-            self.meter.settle(self.judge.waiting == 0 and self._is_quiet())
+            with fewer_collections():
+                self._run()
         except (SimulationFailed, ConfigError, MemoryError):
             raise
         except Exception as error:
             raise SimulationFailed(error, self.now, self.current) from error
-        finally:
-            gc.set_threshold(*collected)
+
+    def _run(self) -> None:
+        if self.warmup > 0.0:
+            self._loop(self.warmup)
+            if self.now >= self.warmup:
+                self.meter.restart(self.warmup)
+        self._loop(self.until)
+        self.meter.settle(self.judge.waiting == 0 and self._is_quiet())
 
     def _loop(self, until: float) -> None:
         queue = self.queue
