@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from steps import ROUNDS, deliver_all, deliver_among, leave_all, reunite, size_of
+from steps import deliver_all, deliver_among, reunite
 
 from congenial.checker.stepper import Action, Stepper
 from congenial.kernel.node import Node
-from congenial.kernel.state import freeze
 from congenial.kernel.trace import CRASH, DELIVER, EXIT, RECOVER, REQUEST, SEND, TIMER
 from congenial.systems.system import System
 
@@ -51,24 +50,6 @@ def forwards_too_much(algorithm: type[Node]) -> str:
     return "" if len(forwarded) == 2 else f"1 forwards its own request and that of 8, each once; here {forwarded}"
 
 
-def grows_in_a_crowd(algorithm: type[Node]) -> str:
-    """Surrogate with concurrent entry. A process that waits hears of others, of its own group and of another. It must
-    forget them when it enters."""
-    stepper = Stepper(System(algorithm, 3, {"quorums": "majority"}), True)
-    sizes: list[int] = []
-    for _ in range(3 * ROUNDS):
-        for group in (0, 1):
-            stepper.take(Action(REQUEST, 0, groups=(0,)))
-            stepper.take(Action(REQUEST, 2, groups=(group,)))
-            deliver_among(stepper, {2}, {0})
-            leave_all(stepper)
-            stepper.take(Action(REQUEST, 1, groups=(1,)))
-            leave_all(stepper)
-        sizes.append(max([size_of(freeze(node)) for node in stepper.nodes]))
-    earlier, later = max(sizes[ROUNDS : 2 * ROUNDS]), max(sizes[2 * ROUNDS :])
-    return f"a state has {earlier} parts after {2 * ROUNDS} rounds, and {later} later" if later > earlier else ""
-
-
 def loses_the_token(algorithm: type[Node]) -> str:
     """A process crashes that has the token. It has it when it recovers: now it enters with no time-out."""
     stepper = Stepper(System(algorithm, 3), algorithm.spec.fifo)
@@ -103,7 +84,6 @@ def remembers_an_old_request(algorithm: type[Node]) -> str:
 
 DIRECTED: dict[str, Callable[[type[Node]], str]] = {
     "held back": forwards_too_much,
-    "crowds": grows_in_a_crowd,
     "token kept": loses_the_token,
     "asks again": remembers_an_old_request,
 }

@@ -6,17 +6,16 @@ A scenario takes an algorithm and says what is wrong, or nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from aged_scenarios import AGED
 from directed_scenarios import DIRECTED
+from growth_scenarios import GROWTH
 from home_scenarios import HOMES
 from recovery_scenarios import RECOVERY
-from steps import ROUNDS, deliver_all, deliver_among, reunite, size_of, suspect, visit
+from steps import deliver_all, deliver_among, reunite, suspect, visit, with_settings
 
 from congenial.checker.stepper import Action, Stepper
 from congenial.kernel.node import IDLE, INSIDE, Node
-from congenial.kernel.state import freeze
 from congenial.kernel.trace import (
     CRASH,
     DELIVER,
@@ -35,11 +34,6 @@ from congenial.problems.epochs import EPOCH_BITS
 from congenial.systems.system import System
 
 MOST_ENTRIES = 2
-
-
-def with_settings(algorithm: type[Node], settings: dict[str, Any]) -> type[Node]:
-    """The algorithm with other values for some of its class's attributes."""
-    return type(algorithm.__name__, (algorithm,), {"__module__": algorithm.__module__, **settings})
 
 
 # -- scenarios ---------------------------------------------------------------------------------------------
@@ -160,33 +154,16 @@ def owner_for(stepper: Stepper, process: int) -> int:
     return int(getattr(stepper.nodes[process], "owner"))  # noqa: B009
 
 
-def grows(algorithm: type[Node]) -> str:
-    """What a process remembers must not grow from round to round."""
-    operations = 2 if algorithm.spec.problem is not None and algorithm.spec.problem.operations else 0
-    hasty = with_settings(algorithm, {"interval": 1}) if operations else algorithm
-    for n in (1, 3):
-        stepper = Stepper(System(hasty, n, {"resource": "counter"} if operations else {}), algorithm.spec.fifo)
-        sizes: list[int] = []
-        for _ in range(3 * ROUNDS):
-            for process in range(n):
-                visit(stepper, process, operations)
-            sizes.append(max([size_of(freeze(node)) for node in stepper.nodes]))
-        earlier, later = max(sizes[ROUNDS : 2 * ROUNDS]), max(sizes[2 * ROUNDS :])
-        if later > earlier:
-            return f"a state has {earlier} parts after {2 * ROUNDS} rounds, and {later} later"
-    return ""
-
-
 SCENARIOS: dict[str, Callable[[type[Node]], str]] = {
     "memory lost": takes_part_after_recovery,
     "fences run out": runs_out_of_fences,
-    "rounds": grows,
     "leaving": leaves_without_rest,
     "granted twice": granted_twice,
     "forgotten twice": forgotten_twice,
     "promise forgotten": forgets_its_promise,
     **AGED,
     **DIRECTED,
+    **GROWTH,
     **HOMES,
     **RECOVERY,
 }

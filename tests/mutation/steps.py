@@ -1,11 +1,17 @@
-"""What scenarios are made of: several steps of a `Stepper` at once, and the size of a state."""
+"""What scenarios are made of: several steps of a `Stepper` at once, and algorithms with other settings."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from congenial.checker.stepper import Action, Stepper
+from congenial.kernel.node import Node
 from congenial.kernel.trace import DELIVER, EXIT, ISSUE, REQUEST, SUSPECT, TRUST
 
-ROUNDS = 12
+
+def with_settings(algorithm: type[Node], settings: dict[str, Any]) -> type[Node]:
+    """The algorithm with other values for some of its class's attributes."""
+    return type(algorithm.__name__, (algorithm,), {"__module__": algorithm.__module__, **settings})
 
 
 def deliver_all(stepper: Stepper) -> None:
@@ -57,8 +63,3 @@ def visit(stepper: Stepper, process: int, operations: int = 0) -> None:
         deliver_all(stepper)
     stepper.take(Action(EXIT, process))
     deliver_all(stepper)
-
-
-def size_of(frozen: object) -> int:
-    """How many parts a state has."""
-    return sum([size_of(part) for part in frozen]) if isinstance(frozen, tuple) else 1

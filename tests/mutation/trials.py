@@ -242,7 +242,7 @@ LARGER: dict[str, tuple[Trial, ...]] = {  # where what is to be found needs many
         scenario("handed over"),
     ),
     "home-gme": (scenario("session handed over"),),
-    "surrogate-concurrent": (scenario("held back"), scenario("crowds")),
+    "surrogate-concurrent": (scenario("held back"),),
     "surrogate-b": (fuzz(nodes=7, requests=3, groups=3, runs=60),),
     "raynal-primes": (  # it asks again and again: few runs
         fuzz(nodes=2, requests=3, runs=10),
@@ -259,9 +259,11 @@ def trials_for(algorithm: type[Node]) -> list[Trial]:
     spec = algorithm.spec
     if spec.name in VIEW_TRIALS:
         return VIEW_TRIALS[spec.name]
-    usual = usual_trials(spec.problem or MUTEX)
+    problem = spec.problem or MUTEX
+    usual = usual_trials(problem)
     special = [
         scenario("rounds"),
+        *(() if problem.operations else (scenario("crowds"),)),
         *FAULTS.get(spec.name, ()),
         *LARGER.get(spec.name, ()),
         *handwritten().get(algorithm.__name__, ()),

@@ -125,7 +125,8 @@ def imports_of(module: str) -> tuple[str, ...]:
 
 
 def run_task(task: Task) -> Outcome:
-    from scenarios import SCENARIOS, with_settings
+    from scenarios import SCENARIOS
+    from steps import with_settings
 
     from congenial.checker.check import check
     from congenial.checker.fuzz import fuzz
