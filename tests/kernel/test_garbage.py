@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 
 import pytest
 
@@ -11,29 +12,31 @@ from congenial.kernel.garbage import THRESHOLDS, fewer_collections
 USUAL = (701, 11, 9)
 
 
-def test_thresholds_are_restored_after_an_error() -> None:
+@pytest.fixture(autouse=True)
+def usual_thresholds() -> Iterator[None]:
     before = gc.get_threshold()
-    try:
-        gc.set_threshold(*USUAL)
-        with pytest.raises(ZeroDivisionError), fewer_collections():
-            assert gc.get_threshold() == THRESHOLDS
-            raise ZeroDivisionError
-        assert gc.get_threshold() == USUAL
-    finally:
-        gc.set_threshold(*before)
+    gc.set_threshold(*USUAL)
+    yield
+    gc.set_threshold(*before)
+
+
+def fail() -> None:
+    assert gc.get_threshold() == THRESHOLDS
+    raise ZeroDivisionError
+
+
+def test_thresholds_are_restored_after_an_error() -> None:
+    with pytest.raises(ZeroDivisionError), fewer_collections():
+        fail()
+    assert gc.get_threshold() == USUAL
 
 
 def test_runs_that_overlap_leave_nothing_behind() -> None:
     """As those of two threads: the first to begin is the first to end."""
-    before = gc.get_threshold()
-    try:
-        gc.set_threshold(*USUAL)
-        first, second = fewer_collections(), fewer_collections()
-        first.__enter__()
-        second.__enter__()
-        first.__exit__(None, None, None)
-        assert gc.get_threshold() == THRESHOLDS
-        second.__exit__(None, None, None)
-        assert gc.get_threshold() == USUAL
-    finally:
-        gc.set_threshold(*before)
+    first, second = fewer_collections(), fewer_collections()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert gc.get_threshold() == THRESHOLDS
+    second.__exit__(None, None, None)
+    assert gc.get_threshold() == USUAL
