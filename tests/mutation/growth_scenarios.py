@@ -30,7 +30,7 @@ def grows(algorithm: type[Node]) -> str:
         for _ in range(3 * ROUNDS):
             for process in range(n):
                 visit(stepper, process, operations)
-            sizes.append(largest_state(stepper))
+            sizes.append(max(sizes_of_states(stepper)))
         earlier, later = max(sizes[ROUNDS : 2 * ROUNDS]), max(sizes[2 * ROUNDS :])
         if later > earlier:
             return f"a state has {earlier} parts after {2 * ROUNDS} rounds, and {later} later"
@@ -38,10 +38,10 @@ def grows(algorithm: type[Node]) -> str:
 
 
 def grows_in_a_crowd(algorithm: type[Node]) -> str:
-    """All at once, for two groups, in any order. Not every round is like the last, so the smallest sizes at the end
-    are compared with the largest before."""
+    """All at once, for two groups, in any order. Not every round is like the last, so the smallest sizes at the end are
+    compared with the largest before: of each process, and of the largest state, which may move from one to another."""
     stepper = Stepper(System(algorithm, CROWD), algorithm.spec.fifo)
-    sizes: list[int] = []
+    rounds: list[list[int]] = []
     for number in range(4 * ROUNDS):
         random = Random(number % ROUNDS)
         idle = list(range(CROWD))
@@ -54,13 +54,18 @@ def grows_in_a_crowd(algorithm: type[Node]) -> str:
             if action.event == REQUEST:
                 idle.pop(0)
             stepper.take(action)
-        sizes.append(largest_state(stepper))
-    earlier, later = max(sizes[ROUNDS : 2 * ROUNDS]), min(sizes[3 * ROUNDS :])
-    return f"a state has at most {earlier} parts at first, and at least {later} later" if later > earlier else ""
+        sizes = sizes_of_states(stepper)
+        rounds.append([*sizes, max(sizes)])
+    for at, sizes in enumerate([list(column) for column in zip(*rounds, strict=True)]):
+        earlier, later = max(sizes[ROUNDS : 2 * ROUNDS]), min(sizes[3 * ROUNDS :])
+        if later > earlier:
+            whose = f"the state of {at}" if at < CROWD else "the largest state"
+            return f"{whose} has at most {earlier} parts at first, and at least {later} later"
+    return ""
 
 
-def largest_state(stepper: Stepper) -> int:
-    return max([parts_of(freeze(node)) for node in stepper.nodes])
+def sizes_of_states(stepper: Stepper) -> list[int]:
+    return [parts_of(freeze(node)) for node in stepper.nodes]
 
 
 def parts_of(frozen: object) -> int:
