@@ -302,7 +302,7 @@ def test_every_run_with_type_sets(nodes: int, wants: str, quorums: str) -> None:
 
 
 def test_a_process_that_is_content_with_several_groups_waits_less(tmp_path: Path) -> None:
-    """Everybody asks for one group of its own choice, or for any of three: more are inside together."""
+    """Everybody asks for one group of its own choice, or for any of three: more are inside together, over ten runs."""
     together = {}
     for choice in ("one", "any"):
         lines = [
@@ -312,10 +312,10 @@ def test_a_process_that_is_content_with_several_groups_waits_less(tmp_path: Path
         ]
         load = tmp_path / f"{choice}.csv"
         load.write_text("\n".join(["time,process,group,hold", *lines]) + "\n")
-        result = simulate("surrogate-types", nodes=13, groups=3, load=str(load))
-        assert result.ok
-        together[choice] = result.concurrency_mean
-    assert together["any"] > 1.5 * together["one"]
+        results = [simulate("surrogate-types", nodes=13, groups=3, load=str(load), seed=seed) for seed in range(10)]
+        assert all([result.ok for result in results])
+        together[choice] = sum([result.concurrency_mean for result in results])
+    assert together["any"] > 1.4 * together["one"]
 
 
 # -- section VIII-C: information structures ----------------------------------------------------------------

@@ -30,6 +30,7 @@ from congenial.kernel.places import place_of
 from congenial.kernel.state import durable_state
 from congenial.kernel.trace import DELIVER, Event, Trace, message_event
 from congenial.sim.chance import CHOICES, FAULTS, NETWORK, Distribution, exponential
+from congenial.sim.channels import OrderedBag
 from congenial.sim.detector import FailureDetector
 from congenial.sim.disturbances import Disturbances
 from congenial.sim.events import (
@@ -107,9 +108,8 @@ class Engine(Out):
         self.meter = Meter(n)
         fault_random = stream(seed, FAULTS)
         self.network = Network(
-            n, delay, fifo, bandwidth, self.queue, self.meter, trace, stream(seed, NETWORK), fault_random
+            n, delay, fifo, bandwidth, faults.any, self.queue, self.meter, trace, stream(seed, NETWORK), fault_random
         )
-        self.network.faulty = faults.any
         # processes
         self.current: i64 = 0  # the process whose step it is
         self.nodes = vec[Node](system.nodes())
@@ -157,6 +157,7 @@ class Engine(Out):
     def _loop(self, until: float) -> None:
         queue = self.queue
         bag = self.network.bag
+        in_order = self.network.in_order
         random = self.network.random
         mean_delay = self.network.delay.mean
         events: i64 = 0
@@ -171,7 +172,11 @@ class Engine(Out):
                         self.now = until
                         return
                     self.now = time
-                    self.deliver(bag.take(random.randrange(bag.size)))
+                    item = bag.take(random.randrange(bag.size))
+                    if in_order is None:
+                        self.deliver(item)
+                    else:
+                        self._deliver_in_order(item, in_order)
                     continue
             elif self._is_over():
                 return
@@ -184,6 +189,13 @@ class Engine(Out):
             self._happen(queue.pop(), number)
             if self.stuck:
                 return
+
+    def _deliver_in_order(self, item: i64, in_order: OrderedBag) -> None:
+        """The first message of a FIFO channel arrives, and perhaps others that it has held up."""
+        channel = self.network.sources[item >> PROCESS_BITS] * self.n + (item & PROCESS_MASK)
+        while item >= 0:
+            self.deliver(item)
+            item = in_order.follow(channel, self.now)
 
     def _is_quiet(self) -> bool:
         """No process is inside, and no message is under way."""

@@ -1,7 +1,8 @@
 """The network: messages on their way, over channels with random delays.
 
-Where channels delay messages exponentially and do not keep their order, messages on their way are in a bag from which
-the engine draws (`Bag` says why that is right). Otherwise every copy of a message is an event in the queue.
+Where channels delay messages exponentially, messages on their way are in a bag from which the engine draws (`Bag` says
+why that is right, and `OrderedBag` why it is for FIFO channels). Otherwise every copy of a message is an event in the
+queue: also on FIFO channels that lose or reorder messages, or take time to transmit them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from mypy_extensions import i64
 from congenial.kernel.message import Message
 from congenial.kernel.trace import DROP, SEND, Trace, message_event
 from congenial.sim.chance import Distribution, Exponential
+from congenial.sim.channels import ChannelOrder, OrderedBag
 from congenial.sim.events import ARRIVE, PROCESS_BITS, TRANSMITTED
 from congenial.sim.meter import Meter
 from congenial.sim.queue import Bag, EventQueue
@@ -34,6 +36,7 @@ class Network:
         delay: Distribution,
         fifo: bool,
         bandwidth: float,
+        faulty: bool,
         queue: EventQueue,
         meter: Meter,
         trace: Trace | None,
@@ -48,9 +51,10 @@ class Network:
         self.trace = trace
         self.random = random
         self.fault_random = fault_random
-        self.memoryless = isinstance(delay, Exponential) and not fifo
+        self.memoryless = isinstance(delay, Exponential) and not (fifo and (faulty or bandwidth > 0.0))
         self.bag = Bag()
-        self.order: ChannelOrder | None = ChannelOrder(n) if fifo else None
+        self.in_order = OrderedBag(n, delay.mean, self.bag, random) if fifo and self.memoryless else None
+        self.order = ChannelOrder(n) if fifo and not self.memoryless else None
         self.under_way: i64 = 0  # messages in the queue, or deferred because their receiver is paused
         # by envelope
         self.messages = vec[Message | None]()
@@ -63,7 +67,7 @@ class Network:
         self.free_count: i64 = 0
         self.sent_count: i64 = 0
         # faults in force, which the disturbances change
-        self.faulty = False  # can there be any?
+        self.faulty = faulty  # can there be any?
         self.loss_rate = 0.0
         self.duplication_rate = 0.0
         self.reordering_rate = 0.0
@@ -116,7 +120,13 @@ class Network:
             return
         to = self.destinations[envelope]
         base = envelope << PROCESS_BITS
-        if self.faulty:
+        if self.in_order is not None:
+            source = self.sources[envelope]
+            if to >= 0:
+                self.in_order.put(source * self.n + to, base | to, now)
+            else:
+                self.in_order.put_all(base, source, now)
+        elif self.faulty:
             for receiver in self._receivers(envelope):
                 for _ in range(self._arrivals(now, envelope, receiver)):
                     self.bag.put(base | i64(receiver))
@@ -204,24 +214,3 @@ class Network:
             self.copies[envelope] += 1
             return 2
         return 1
-
-
-@final
-class ChannelOrder:
-    """FIFO channels: a message arrives no earlier than the ones sent before it on the same channel."""
-
-    def __init__(self, n: int) -> None:
-        self.dense = n <= 2000
-        self.latest = vec[float]([0.0] * (n * n if self.dense else 0))
-        self.sparse: dict[int, float] = {}
-
-    def after(self, channel: i64, arrival: float) -> float:
-        """The time of an arrival on a channel, put off until the latest one there."""
-        if self.dense:
-            if arrival < self.latest[channel]:
-                return self.latest[channel]
-            self.latest[channel] = arrival
-            return arrival
-        latest = max(arrival, self.sparse.get(channel, 0.0))
-        self.sparse[channel] = latest
-        return latest
