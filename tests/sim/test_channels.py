@@ -65,12 +65,12 @@ def test_runs_have_the_same_distribution() -> None:
         assert abs(means[0] - means[1]) < 4 * sqrt(variance / runs)
 
 
-@pytest.mark.parametrize("n", [4, MOST_DENSE + 1])
+@pytest.mark.parametrize(("n", "mean"), [(4, MEAN), (4, 0.0), (MOST_DENSE + 1, MEAN)])
 @given(st.lists(st.one_of(st.integers(0, 3), st.none()), max_size=200), st.randoms(use_true_random=False))
-def test_every_channel_keeps_its_order(n: int, steps: list[int | None], rng: Random) -> None:
+def test_every_channel_keeps_its_order(n: int, mean: float, steps: list[int | None], rng: Random) -> None:
     """A number sends a message to that process; None lets one arrive that is first on its channel."""
     bag = Bag()
-    ordered = OrderedBag(n, MEAN, bag, librt.random.Random(7))
+    ordered = OrderedBag(n, mean, bag, librt.random.Random(7))
     under_way: list[list[int]] = [[], [], [], []]
     for at, step in enumerate([*steps, *[None] * len(steps)]):
         if step is not None:

@@ -96,7 +96,7 @@ class OrderedBag:
         self.behind[place] = self.free
         self.free = place
         item = self.items[place]
-        if self.random.random() < exp((self.sent[place] - now) / self.mean):
+        if self.mean > 0.0 and self.random.random() < exp((self.sent[place] - now) / self.mean):
             self.bag.put(item)
             return -1
         return item
