@@ -35,13 +35,13 @@ lint: $(VENV)/tools  ## style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test-compiled: $(VENV)/built  ## the quick tests of the installed package
+test-compiled: $(VENV)/tools $(VENV)/built  ## the quick tests of the installed package
 	$(PYTEST) -m "not deep"
 
-test-interpreted: $(VENV)/built  ## quick tests of the compiled rooms, with the sources as they are
+test-interpreted: $(VENV)/tools $(VENV)/built  ## quick tests of the compiled rooms, with the sources as they are
 	PYTHONPATH=$(CURDIR)/src $(PYTEST) -m "not deep" $(INTERPRETED_QUICK)
 
-test-deep: $(VENV)/built  ## the long explorations that make test leaves out, compiled and interpreted
+test-deep: $(VENV)/tools $(VENV)/built  ## the long explorations that make test leaves out, compiled and interpreted
 	$(PYTEST) -m deep
 	PYTHONPATH=$(CURDIR)/src $(PYTEST) -m deep $(INTERPRETED_QUICK)
 	PYTHONPATH=$(CURDIR)/src $(PYTEST) $(INTERPRETED_REST)
@@ -57,29 +57,29 @@ test-pythons:  ## the quick tests with each of PYTHONS that is installed, compil
 	  else echo "$$python is not installed: not tested"; fi; \
 	done
 
-test-python: $(VENV)/built
+test-python: $(VENV)/tools $(VENV)/built
 	$(PYTEST) -m "not deep" $(PYTHON_TESTS)
 	@rm -rf $(VENV)/built build/lib
 	CONGENIAL_PURE=1 $(PIP) --no-build-isolation --no-deps --force-reinstall .
 	@cd $(VENV) && bin/congenial --version
 	$(PYTEST) -m "not deep" $(or $(PYTHON_TESTS),$(INTERPRETED_QUICK) $(INTERPRETED_REST) tests/cli)
 
-bench: $(VENV)/built  ## how fast engine, checker and locks are, beside others
+bench: $(VENV)/tools $(VENV)/built  ## how fast engine, checker and locks are, beside others
 	@for script in benchmarks/*.py; do if grep -q __main__ $$script; then $(BIN)/python $$script || exit 1; fi; done
 
 JOBS ?= 1
-reproductions: $(VENV)/built  ## run all experiments of the papers again, and make their pages: make reproductions JOBS=2
+reproductions: $(VENV)/tools $(VENV)/built  ## run all experiments of the papers again, and make their pages: make reproductions JOBS=2
 	nice -n 19 $(BIN)/congenial reproduce all --docs docs --jobs $(JOBS)
 	$(PYTEST) tests/lab/test_paper_pages.py
 
-soak: $(VENV)/built  ## five nodes, 200 tasks, cut connections, for five minutes
+soak: $(VENV)/tools $(VENV)/built  ## five nodes, 200 tasks, cut connections, for five minutes
 	$(BIN)/python tests/net/soak.py --seconds 300
 
 SECONDS ?= 300
-chaos: $(VENV)/built  ## five nodes that are killed, stopped, cut off and slowed down: make chaos SECONDS=600 SEED=7 ALGORITHM=home-gme+epochs
+chaos: $(VENV)/tools $(VENV)/built  ## five nodes that are killed, stopped, cut off and slowed down: make chaos SECONDS=600 SEED=7 ALGORITHM=home-gme+epochs
 	$(BIN)/python tests/net/chaos.py --seconds $(SECONDS) --seed $(or $(SEED),1) $(addprefix --algorithm ,$(ALGORITHM))
 
-mutants: $(VENV)/built  ## change the algorithms, one change at a time; checks must notice: make mutants JOBS=2 FILE=maekawa
+mutants: $(VENV)/tools $(VENV)/built  ## change the algorithms, one change at a time; checks must notice: make mutants JOBS=2 FILE=maekawa
 	$(BIN)/python tests/mutation/run.py --jobs $(JOBS) $(addprefix --file ,$(FILE))
 
 docs: $(VENV)/tools  ## the documentation as a web site, in build/site; a link that leads nowhere is an error
@@ -91,24 +91,31 @@ clean:  ## remove everything that make has made
 
 # -- set-up ----------------------------------------------------------------------------------------------
 
-$(VENV)/tools: pyproject.toml  # with all extras: the tests and benchmarks use them
+# The demo needs only the package itself; tests and benchmarks use all extras.
+$(VENV)/basics: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=...")'
 	@echo "setting up $(VENV)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -c 'import tomllib; data = tomllib.load(open("pyproject.toml", "rb")); p = data["project"]; \
-	  print(*data["build-system"]["requires"], *p["dependencies"], *sum(p["optional-dependencies"].values(), []), sep="\n")' > $(VENV)/wanted
+	  basics = data["build-system"]["requires"] + p["dependencies"]; extras = sum(p["optional-dependencies"].values(), []); \
+	  [open("$(VENV)/" + name, "w").write("\n".join(wanted)) for name, wanted in dict(needed=basics, wanted=extras).items()]'
+	@$(PIP) -r $(VENV)/needed
+	@touch $@
+
+$(VENV)/tools: $(VENV)/basics
+	@echo "installing what tests and benchmarks use"
 	@$(PIP) -r $(VENV)/wanted
 	@touch $@
 
 # What has been compiled stays in build/, so only what has changed is compiled again; what is only copied is copied anew,
 # without the files that are gone. Without a C compiler the package is installed as plain Python. The wheel is not
-# compressed, and the program ends without tidying up what mypyc has left in memory, which would take seconds.
-$(VENV)/built: $(VENV)/tools $(SOURCES)
+# compressed.
+$(VENV)/built: $(VENV)/basics $(SOURCES)
 	@echo "building the package: on two cores about 90 seconds the first time, and about 10 after a small change"
 	@rm -rf build/lib* build/bdist* $(VENV)/wheel
 	@if command -v $${CC:-cc} >/dev/null; then export CONGENIAL_COMPILED=1; fi; $(BIN)/python -c \
-	  'import os; from setuptools.build_meta import build_wheel; \
-	  build_wheel("$(VENV)/wheel", {"--global-option": "-q", "--build-option": "--compression=stored"}); os._exit(0)'
+	  'from setuptools.build_meta import build_wheel; \
+	  build_wheel("$(VENV)/wheel", {"--global-option": "-q", "--build-option": "--compression=stored"})'
 	@$(PIP) --no-deps --force-reinstall $(VENV)/wheel/*.whl
 	@cd $(VENV) && bin/congenial --version
 	@touch $@

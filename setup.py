@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from hashlib import sha256
 from importlib.metadata import version
+from multiprocessing import get_all_start_methods, get_context
 from pathlib import Path
 from textwrap import shorten
 
@@ -106,6 +107,29 @@ def generate_c() -> list[Extension]:
     return made
 
 
+def in_a_process_of_its_own(make: Callable[[], list[Extension]]) -> list[Extension]:
+    """Where that is cheap. What mypyc leaves in memory, more than two compilers need, is gone before they start."""
+    if "fork" not in get_all_start_methods():
+        return make()
+    context = get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+
+    def work() -> None:
+        try:
+            sender.send(make())
+        except (Exception, SystemExit) as error:
+            sender.send(error)
+
+    process = context.Process(target=work)
+    process.start()
+    sender.close()  # so that `recv` ends with the process, however that ends
+    made: list[Extension] | BaseException = receiver.recv()
+    process.join()
+    if isinstance(made, BaseException):
+        raise made
+    return made
+
+
 # -- constructors of messages ------------------------------------------------------------------------------
 
 Fields = list[tuple[str, str]]  # names and types
@@ -170,7 +194,7 @@ class Compile(build_ext):
     def run(self) -> None:
         try:
             print("congenial: generating C", file=sys.stderr)
-            self.distribution.ext_modules = generate_c()
+            self.distribution.ext_modules = in_a_process_of_its_own(generate_c)
             self.swig_opts = None  # as it was before the first time; now again, with the extensions
             self.finalize_options()
             super().run()
