@@ -158,7 +158,7 @@ def view(number: int, *members: tuple[int, int, int], left: tuple[int, ...] = ()
 
 A, B, C = (0, 0, 0), (1, 0, 0), (2, 0, 0)
 RESTARTED, FORGETFUL = (2, 0, 1), (2, 77, 0)
-ALL = view(4, A, B, C)
+ALL, ALL_AGAIN = view(4, A, B, C), view(6, A, B, C)
 
 
 @pytest.mark.parametrize(
@@ -216,6 +216,61 @@ def test_a_member_that_has_just_joined_knows_nothing_of_the_views_before() -> No
     assert grants.on_view(view(6, A, B, C), view(7, B, C), 6) == 8.0, "0 may have a lease, and so may those before it"
     grants.on_all_told(0.0)
     assert grants.on_view(view(7, B, C), view(8, C), 6) == 8.0, "1 may have taken along a lease"
+
+
+def restarted(grants: Grants, at: View, time: Time, down: float) -> Grants:
+    """The same process, in its next life."""
+    record = grants.record(at)
+    time.now += down
+    again = Grants(grants.me, grants.longest, time)
+    again.recover(at, record)
+    again.on_view(at, at, -1)
+    return again
+
+
+def test_a_process_that_is_restarted_waits_for_what_it_has_granted() -> None:
+    """For as long as when it knew of it last: it cannot know for how long it was away."""
+    time = Time()
+    grants = Grants(1, 8.0, time)
+    for life in (A, C):
+        grants.grant(life, 3.0)
+    time.now += 1.0
+    again = restarted(grants, ALL, time, 100.0)
+    assert again.on_view(ALL, view(5, A, B), 5) == 2.0, "granted to a member of the view in which it was restarted"
+    again = restarted(again, view(5, A, B), time, 100.0)
+    assert again.on_view(view(5, A, B), view(6, A, B), 6) == 2.0, "and to one that was excluded before"
+    again.on_all_told(0.0)
+    again = restarted(again, view(6, A, B), time, 0.0)
+    assert again.on_view(view(6, A, B), view(7, A, B), 7) == 0.0
+
+
+def test_a_record_of_another_view_says_nothing() -> None:
+    time = Time()
+    grants = Grants(1, 8.0, time)
+    grants.recover(view(5, A, B), Grants(1, 8.0, time).record(ALL))
+    assert grants.on_view(view(5, A, B), view(6, A, B), 6) == 8.0
+
+
+def test_a_process_that_follows_all_views_knows_what_it_has_granted_even_if_it_is_no_member() -> None:
+    """Once it assumed the longest leases when it joined, and everybody waited for them if a change followed at once."""
+    time = Time()
+    grants = Grants(1, 8.0, time)
+    grants.on_view(ALL, view(5, A, C), -1)
+    assert grants.on_view(view(5, A, C), ALL_AGAIN, 6) == 0.0
+    assert grants.on_view(ALL_AGAIN, view(7, B, C), 6) == 0.0
+    assert not restarted(grants, view(7, B, C), time, 1.0).ignorant
+
+
+@pytest.mark.parametrize("between", [view(5, A, C, voters=1), view(6, A, C)])
+def test_a_process_that_was_no_member_while_others_voted_is_ignorant(between: View) -> None:
+    """Or may have been: it does not know of all views."""
+    time = Time()
+    grants = Grants(1, 8.0, time)
+    grants.on_view(ALL, between, -1)
+    grants = restarted(grants, between, time, 1.0)
+    number = between.number + 1
+    grants.on_view(between, view(number, A, B, C), number)
+    assert grants.on_view(view(number, A, B, C), view(number + 1, B, C), number) == 8.0
 
 
 def test_a_member_that_was_excluded_and_is_back_tells_how_long_programs_may_rely_on_its_old_lease() -> None:

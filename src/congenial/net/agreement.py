@@ -20,13 +20,14 @@ from congenial.net.link import MOST_PATIENT, Link
 from congenial.net.membership import Membership
 from congenial.net.names import MOST_PROCESSES
 from congenial.net.seat import Seat
-from congenial.net.view_lease import Grants, ViewLease, lives_of
+from congenial.net.view_lease import Grants, Record, ViewLease, lives_of
 from congenial.net.wire import Echo
 from congenial.parts.views import View
 from congenial.problems.mutex import MUTEX
 from congenial.transform.views import ViewsNode
 
 VIEWS_KEY: Final = "\3"  # no lock has it
+LEASES: Final = "leases"  # where the storage has what is to be known of them after a restart
 
 
 class Follower(Protocol):
@@ -58,6 +59,7 @@ class Agreement:
         longest = MOST_PATIENT * timing.suspect_after
         self.lease = ViewLease(membership.me, longest, timing.drift, 2 * timing.heartbeat, timing.suspect_after)
         self.grants = Grants(membership.me, longest)
+        self.record: Record = membership.storage.load(LEASES) or (-1, 0.0, 0.0, True)
         self.lives = lives_of(self.view)  # of the members, by process
 
     @property
@@ -83,8 +85,9 @@ class Agreement:
         """The cluster is founded: go on from where this member was, or begin."""
         event = self.seat.recovery()
         if event is not None:
+            self.told = self.view
             if not self.membership.forgetful:  # else it has granted nothing, as the voter that it is
-                self.grants.assume(self.lives.values())
+                self.grants.recover(self.view, self.record)
             self._know_members()  # there must be links before anything is sent
             for link in self.membership.links:
                 link.away = link.away or link.connection is None  # what they send would be for an earlier life
@@ -169,6 +172,7 @@ class Agreement:
         self._know_members()
         self.lives = lives_of(view)
         granted = self.grants.on_view(before, view, self.since)
+        self.keep_record()
         promised = self.lease.begin(view, self.node.views.birth, self.since)
         self.follower.on_view(view, self.since, max(granted, promised))
 
@@ -184,8 +188,21 @@ class Agreement:
         views, life = self.node.views, self.lives.get(link.peer)
         if life is None or not views.votes() or views.has_voted():
             return -1
-        self.grants.grant(life, link.patience_left)
+        seconds = link.patience_left
+        number, members, others, ignorant = self.record
+        if seconds > members:
+            self._save_record((number, seconds, others, ignorant))
+        self.grants.grant(life, seconds)
         return self.view.number
+
+    def keep_record(self) -> None:
+        """When a view begins, and when no lease of processes lasts that are not in it."""
+        number, members, others, ignorant = self.grants.record(self.view)
+        self._save_record((number, max(members, self.membership.timing.suspect_after), others, ignorant))
+
+    def _save_record(self, record: Record) -> None:
+        self.record = record
+        self.membership.storage.save(LEASES, record)
 
     def on_echo(self, peer: int, echo: Echo) -> bool:
         """A peer has answered a sign of life. Whether the lease goes on that was over."""

@@ -17,6 +17,10 @@ Where the voters change, the new ones must know what the old ones had granted:
 - All are told how long leases of excluded processes last. If the view is over before that, nobody knows what the others
   had granted, and it is as if this process had made a grant when the view began.
 
+A process that is restarted must not have forgotten what it knew of leases. So it keeps on disk, with each view, for how
+long leases of members and of others may last (`Grants.record`), counts from its restart, and begins with what it knew
+when the view began: that is as if nobody had told it anything yet.
+
 A member that was excluded and is back tells itself for how long its old lease lasts: its programs may rely on that. So
 the grants of others to it do not count, which may be later. One that was restarted cannot tell: programs that it has
 served may still be there. A member that has left holds nothing (`View.left`), and is not waited for.
@@ -30,6 +34,8 @@ from collections.abc import Callable, Iterable
 from congenial.net.lease import Lease, clock
 from congenial.parts.views import View
 
+Record = tuple[int, float, float, bool]  # see `Grants.record`: a view, how many seconds leases of members and of others
+# may last, and whether this process is ignorant
 Life = tuple[int, int, int]  # one life of a process: the process, its birth and its life, as in a view
 
 
@@ -110,17 +116,36 @@ class Grants:
         self.outside = -math.inf  # until when leases of processes last that are no members, as far as this one knows
         self.complete = True  # have all members of this view told?
         self.unsure = -math.inf  # the same as `outside`, if this view ends before
+        self.ignorant = False  # voters may have granted leases of which this process does not know, and did not vote
 
     def grant(self, life: Life, seconds: float) -> None:
         """Grant a lease to a member."""
         self.granted[life] = max(self.granted.get(life, -math.inf), self.clock() + min(seconds, self.longest))
 
-    def assume(self, lives: Iterable[Life]) -> None:
+    def assume(self, lives: Iterable[Life], seconds: float = math.inf) -> None:
         """Others may have granted leases to these processes, or this one did so and has forgotten it."""
-        end = self.clock() + self.longest
+        end = self.clock() + min(seconds, self.longest)
         for life in lives:
             if life[0] != self.me:
                 self.assumed[life] = end
+
+    def record(self, view: View) -> Record:
+        """What a process that is restarted in this view must know. To be saved with the view, and before a longer lease
+        is granted. Saved again when no lease of other processes lasts, it tells that too."""
+        now = self.clock()
+        members = max([*self.granted.values(), *self.assumed.values()], default=now)
+        others = self.outside if self.complete else max(self.outside, self.unsure)
+        return view.number, min(max(members - now, 0.0), self.longest), max(others - now, 0.0), self.ignorant
+
+    def recover(self, view: View, record: Record) -> None:
+        """This process was restarted in this view."""
+        number, members, others, self.ignorant = record
+        if number != view.number:
+            members = others = self.longest
+            self.ignorant = True
+        self.complete = False
+        self.assume(lives_of(view).values(), members)
+        self.outside = self.clock() + others
 
     def on_view(self, before: View, view: View, since: int) -> float:
         """There is a new view, of which this process has been a member since view `since`. How long leases of processes
@@ -135,13 +160,15 @@ class Grants:
                 end = times.pop(life)
                 if life not in left:
                     self.outside = max(self.outside, end)
-        joins = since == view.number > 0
+        missed = view.number > before.number + 1  # in between there may have been other voters
         others_vote = set(view.voters) != set(before.voters)
         knows = self.complete and members.issuperset(lives.values())  # as much as all do
-        unsure = joins or (since >= 0 and others_vote and not knows)
-        self.unsure = now + self.longest if unsure else -math.inf
+        if self.complete or self.unsure > -math.inf:
+            self.ignorant = False  # or `outside` says it
+        self.ignorant = self.ignorant or missed or (others_vote and not knows)
+        self.unsure = now + self.longest if since >= 0 and self.ignorant else -math.inf
         self.complete = False
-        if joins or others_vote:
+        if since >= 0 and (others_vote or (self.ignorant and since == view.number)):
             self.assume(members)
         return max(self.outside - now, 0.0)
 

@@ -439,6 +439,7 @@ class ViewedLocks(LockTable):
         if self.agreement.view is view and not self.membership.closing:
             with self.membership.turn:
                 self.served.set()
+                self.agreement.keep_record()
                 self._serve_some(view, [entrance for entrance in self._followers() if entrance.is_home()])
 
     def _serve_some(self, view: View, homes: list[FollowingDoor | ViewHall]) -> None:

@@ -1,0 +1,109 @@
+"""Every request of a member that can talk to a majority is served in the end. Each of these once waited forever, or for
+much longer. In virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import shutil
+
+import pytest
+from story import AT_ONCE, NOTICED, Story, play
+from virtual_cluster import PATIENCE
+
+from congenial.net.locks import Cluster, Lock
+
+SERVED = 2 * NOTICED + AT_ONCE  # the longest time for which a lock may not be had
+
+
+async def take_all(cluster: Cluster, count: int, timeout: float) -> None:
+    """Acquire and release locks, all at once."""
+
+    async def take(number: int) -> None:
+        async with cluster.mutex(f"lock {number}", timeout=timeout):
+            pass
+
+    await asyncio.gather(*[take(number) for number in range(count)])
+
+
+@pytest.mark.parametrize("remembers", [True, False])
+def test_all_are_restarted_one_after_the_other(remembers: bool) -> None:
+    """Each as soon as the one before it says that it is ready. Once no lock was to be had after that."""
+
+    async def tell(story: Story) -> None:
+        for name in "abc":
+            await story.at(name, lambda cluster: take_all(cluster, 50, 1.0))
+        for name in "abc":
+            story.crash(name)
+            if not remembers:
+                shutil.rmtree(story.folder / name)
+            await story.start(name)
+            await story.at(name, lambda cluster: cluster.ready())
+        for name in "abc":
+            await story.at(name, lambda cluster: take_all(cluster, 50, SERVED))
+
+    play(tell)
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.2 * PATIENCE, PATIENCE, 4 * PATIENCE])
+@pytest.mark.parametrize("k", [0, 1])
+def test_the_holder_and_another_member_crash_and_come_back(pause: float, k: int) -> None:
+    """Once the third member waited until one of the two asked for the same lock."""
+
+    def lock(cluster: Cluster) -> Lock:
+        return cluster.semaphore("x", k) if k else cluster.mutex("x")
+
+    async def tell(story: Story) -> None:
+        await story.at("a", lambda cluster: lock(cluster).acquire())
+        waiting = asyncio.ensure_future(story.at("b", lambda cluster: lock(cluster).acquire()))
+        await asyncio.sleep(AT_ONCE)
+        story.crash("c")
+        await asyncio.sleep(pause)
+        story.crash("a")
+        await asyncio.sleep(pause)
+        assert not waiting.done()
+        story.start("a")
+        story.start("c")
+        await asyncio.wait_for(waiting, SERVED)
+
+    play(tell)
+
+
+def test_a_disk_is_full_during_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once a third of the locks could not be had after that."""
+
+    async def tell(story: Story) -> None:
+        def full() -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        for name in "ab":
+            await story.at(name, lambda cluster: take_all(cluster, 300, 1.0))
+        story.crash("c")
+        monkeypatch.setattr(story.clusters["a"]._host.storage, "sync", full)
+        await asyncio.sleep(2 * NOTICED)
+        assert story.clusters["a"]._host.membership.ended
+        story.crash("a")
+        await asyncio.gather(story.start("a"), story.start("c"))
+        await story.at("b", lambda cluster: take_all(cluster, 300, SERVED))
+
+    play(tell)
+
+
+@pytest.mark.parametrize("outgoing", [True, False])
+def test_idle_locks_cost_nothing_while_members_do_not_hear_each_other(outgoing: bool) -> None:
+    """Once a thousand of them caused 15,000 messages a second, and went on with it after the cut was mended."""
+
+    def sent(story: Story) -> int:
+        return sum([link.sent for member in story.clusters.values() for link in member._host.membership.links])
+
+    async def tell(story: Story) -> None:
+        for name in "abc":
+            await story.at(name, lambda cluster: take_all(cluster, 1000, 1.0))
+        before = sent(story)
+        await story.cut_cables("a", ["b"], outgoing, True, 20.0)
+        await asyncio.sleep(20.0)
+        assert sent(story) - before < 100
+        for name in "abc":
+            await story.at(name, lambda cluster: take_all(cluster, 1000, 1.0))
+
+    play(tell)
