@@ -16,7 +16,7 @@ from congenial.kernel.errors import ConfigError, ContractError, SafetyViolation
 from congenial.kernel.judge import Judge
 from congenial.kernel.message import Measure, Message, field_names, field_values, integers
 from congenial.kernel.node import Node
-from congenial.kernel.out import Outbox
+from congenial.kernel.out import Outbox, PlainOut
 from congenial.kernel.spec import Law
 from congenial.kernel.trace import KINDS, Event, Trace, message_event
 from congenial.problems.group import GROUP
@@ -291,3 +291,10 @@ def test_k_entries_admit_k_and_need_to_be_told_k() -> None:
 def test_k_is_a_number_above_0(text: str, what: str) -> None:
     with pytest.raises(ConfigError, match=what):
         build_k(text, 3)
+
+
+@pytest.mark.parametrize("out", [Outbox(), PlainOut()])
+def test_no_step_enters_twice(out: Outbox | PlainOut) -> None:
+    out.enter(0, 1)
+    with pytest.raises(ContractError, match="enters the critical section twice"):
+        out.enter(0, 2)

@@ -246,6 +246,8 @@ class PlainOut(Out):
         self.sent.append((dst, msg))
 
     def enter(self, group: int, fence: int) -> None:
+        if self.has_entered:
+            raise ContractError("a step enters the critical section twice")
         self.has_entered = True
         self.fence = fence
 
