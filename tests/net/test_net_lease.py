@@ -220,7 +220,7 @@ def test_a_member_that_has_just_joined_knows_nothing_of_the_views_before() -> No
 
 def restarted(grants: Grants, at: View, time: Time, down: float) -> Grants:
     """The same process, in its next life."""
-    record = grants.record(at)
+    record = grants.record(at, 0.0, None)
     time.now += down
     again = Grants(grants.me, grants.longest, time)
     again.recover(at, record)
@@ -247,7 +247,7 @@ def test_a_process_that_is_restarted_waits_for_what_it_has_granted() -> None:
 def test_a_record_of_another_view_says_nothing() -> None:
     time = Time()
     grants = Grants(1, 8.0, time)
-    grants.recover(view(5, A, B), Grants(1, 8.0, time).record(ALL))
+    grants.recover(view(5, A, B), Grants(1, 8.0, time).record(ALL, 3.0, None))
     assert grants.on_view(view(5, A, B), view(6, A, B), 6) == 8.0
 
 

@@ -59,8 +59,9 @@ class Agreement:
         longest = MOST_PATIENT * timing.suspect_after
         self.lease = ViewLease(membership.me, longest, timing.drift, 2 * timing.heartbeat, timing.suspect_after)
         self.grants = Grants(membership.me, longest)
-        self.record: Record = membership.storage.load(LEASES) or (-1, 0.0, 0.0, True)
+        self.record = Record(*(membership.storage.load(LEASES) or ()))
         self.lives = lives_of(self.view)  # of the members, by process
+        self.stopped = False
 
     @property
     def view(self) -> View:
@@ -144,8 +145,13 @@ class Agreement:
         """Ask that a process gets a role."""
         self.step(Call(lambda _, out: self.node.views.assign(process, role, out)))
 
+    def stop(self) -> None:
+        """This process holds nothing, and will hold nothing."""
+        self.stopped = True
+        self.keep_record()
+
     def leave(self, for_good: bool) -> None:
-        """This process holds nothing, and wants to be a member no longer."""
+        """It wants to be a member no longer."""
         self.step(Call(lambda _, out: self.node.views.leave(out, keeps_vote=not for_good)))
 
     def step(self, event: ProcessEvent) -> None:
@@ -172,8 +178,8 @@ class Agreement:
         self._know_members()
         self.lives = lives_of(view)
         granted = self.grants.on_view(before, view, self.since)
-        self.keep_record()
         promised = self.lease.begin(view, self.node.views.birth, self.since)
+        self.keep_record()
         self.follower.on_view(view, self.since, max(granted, promised))
 
     def _know_members(self) -> None:
@@ -189,25 +195,26 @@ class Agreement:
         if life is None or not views.votes() or views.has_voted():
             return -1
         seconds = link.patience_left
-        number, members, others, ignorant = self.record
-        if seconds > members:
-            self._save_record((number, seconds, others, ignorant))
+        if seconds > self.record.members:
+            self._save_record(self.record._replace(members=seconds))
         self.grants.grant(life, seconds)
         return self.view.number
 
     def keep_record(self) -> None:
         """When a view begins, and when no lease of processes lasts that are not in it."""
-        number, members, others, ignorant = self.grants.record(self.view)
-        self._save_record((number, max(members, self.membership.timing.suspect_after), others, ignorant))
+        lease = None if self.stopped else self.lease
+        self._save_record(self.grants.record(self.view, self.membership.timing.suspect_after, lease))
 
     def _save_record(self, record: Record) -> None:
         self.record = record
-        self.membership.storage.save(LEASES, record)
+        self.membership.storage.save(LEASES, tuple(record))
 
     def on_echo(self, peer: int, echo: Echo) -> bool:
         """A peer has answered a sign of life. Whether the lease goes on that was over."""
         if echo.view < 0 or self.node.views.has_voted():
             return False
+        if echo.allowed > self.record.own and not self.stopped:
+            self._save_record(self.record._replace(own=echo.allowed))
         return self.lease.grant_in(echo.view, peer, echo.sent, echo.allowed)
 
     # -- what the seat asks ----------------------------------------------------------------------------

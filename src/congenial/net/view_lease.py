@@ -17,12 +17,13 @@ Where the voters change, the new ones must know what the old ones had granted:
 - All are told how long leases of excluded processes last. If the view is over before that, nobody knows what the others
   had granted, and it is as if this process had made a grant when the view began.
 
-A process that is restarted must not have forgotten what it knew of leases. So it keeps on disk, with each view, for how
-long leases of members and of others may last (`Grants.record`), counts from its restart, and begins with what it knew
-when the view began: that is as if nobody had told it anything yet.
+A process that is restarted must not have forgotten what it knew of leases. So it keeps a record on disk, with each
+view, of how long leases may last: those of members, of others, and its own. It counts from its restart, and begins with
+what it knew when the view began: that is as if nobody had told it anything yet. It may be the only one that knows of
+its own lease, if those that granted it are away. If it was stopped as it should be, it has no lease.
 
 A member that was excluded and is back tells itself for how long its old lease lasts: its programs may rely on that. So
-the grants of others to it do not count, which may be later. One that was restarted cannot tell: programs that it has
+the grants of others to it do not count, which may be later. For one that was restarted they count: programs that it has
 served may still be there. A member that has left holds nothing (`View.left`), and is not waited for.
 """
 
@@ -30,13 +31,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from congenial.net.lease import Lease, clock
 from congenial.parts.views import View
 
-Record = tuple[int, float, float, bool]  # see `Grants.record`: a view, how many seconds leases of members and of others
-# may last, and whether this process is ignorant
 Life = tuple[int, int, int]  # one life of a process: the process, its birth and its life, as in a view
+
+
+class Record(NamedTuple):
+    """What a process must know of leases when it is restarted."""
+
+    view: int = -1  # the last one that it knew
+    members: float = 0.0  # for how many seconds leases of the members of this view may last, without this process
+    others: float = 0.0  # and those of processes that are no members
+    own: float = 0.0  # and the lease of this process: programs that it has served may rely on it
+    ignorant: bool = True  # as in `Grants`
 
 
 def lives_of(view: View) -> dict[int, Life]:
@@ -69,7 +79,7 @@ class ViewLease(Lease):
         seconds programs may rely on locks that they have lost, because this process has missed a view."""
         now = self.clock()
         if not 0 <= since <= self.view:
-            self.promised = max(self.promised, min(self.until, now + self.longest))
+            self.promised = max(self.promised, now + self.left())
             self.until = -math.inf
         self.view = view.number
         self.voters = tuple([process for process, _ in view.voters if process != self.me])
@@ -78,13 +88,14 @@ class ViewLease(Lease):
         if since >= 0 and others == 0:
             self.until = math.inf
         elif since >= 0:
-            self.until = min(self.until, now + self.longest)  # it may have been alone
+            self.until = min(self.until, now + self.left())  # it may have been alone
             self._count()
         return max(self.promised - now, 0.0)
 
     def left(self) -> float:
-        """What is promised today must hold tomorrow, when others may have votes: no longer than a grant."""
-        return min(super().left(), self.longest)
+        """What is promised today must hold tomorrow, when others may have votes: no longer than a grant. Alone, this
+        process has to wait for that itself when it is restarted."""
+        return min(super().left(), self.longest) if self.until < math.inf else self.grace
 
     def grant_in(self, view: int, peer: int, sent: float, allowed: float) -> bool:
         """A voter has granted a lease, in this view. Whether the lease goes on that was over."""
@@ -122,30 +133,35 @@ class Grants:
         """Grant a lease to a member."""
         self.granted[life] = max(self.granted.get(life, -math.inf), self.clock() + min(seconds, self.longest))
 
-    def assume(self, lives: Iterable[Life], seconds: float = math.inf) -> None:
-        """Others may have granted leases to these processes, or this one did so and has forgotten it."""
-        end = self.clock() + min(seconds, self.longest)
+    def assume(self, lives: Iterable[Life]) -> None:
+        """Others may have granted leases to these processes."""
+        end = self.clock() + self.longest
         for life in lives:
             if life[0] != self.me:
                 self.assumed[life] = end
 
-    def record(self, view: View) -> Record:
-        """What a process that is restarted in this view must know. To be saved with the view, and before a longer lease
-        is granted. Saved again when no lease of other processes lasts, it tells that too."""
+    def record(self, view: View, usual: float, lease: ViewLease | None) -> Record:
+        """To be saved with a view, and before a longer lease than `usual` is granted or used. When it is saved again
+        because no lease of other processes lasts, it tells that too. A process without a lease holds nothing."""
         now = self.clock()
         members = max([*self.granted.values(), *self.assumed.values()], default=now)
         others = self.outside if self.complete else max(self.outside, self.unsure)
-        return view.number, min(max(members - now, 0.0), self.longest), max(others - now, 0.0), self.ignorant
+        own = 0.0
+        if lease is not None:
+            others = max(others, lease.promised)
+            own = max(lease.left(), usual)
+        return Record(view.number, max(members - now, usual), max(others - now, 0.0), own, self.ignorant)
 
     def recover(self, view: View, record: Record) -> None:
         """This process was restarted in this view."""
-        number, members, others, self.ignorant = record
-        if number != view.number:
-            members = others = self.longest
-            self.ignorant = True
+        if record.view != view.number:
+            record = Record(view.number, self.longest, self.longest, self.longest)
+        self.ignorant = record.ignorant
         self.complete = False
-        self.assume(lives_of(view).values(), members)
-        self.outside = self.clock() + others
+        now = self.clock()
+        for life in lives_of(view).values():
+            self.assumed[life] = now + min(record.own if life[0] == self.me else record.members, self.longest)
+        self.outside = now + record.others
 
     def on_view(self, before: View, view: View, since: int) -> float:
         """There is a new view, of which this process has been a member since view `since`. How long leases of processes

@@ -146,6 +146,8 @@ class ViewedLocks(LockTable):
 
     async def leave(self, for_good: bool) -> None:
         agreement = self.agreement
+        with self.membership.turn:
+            agreement.stop()
         if self.membership.opened.is_set() and len(agreement.view.members) > 1:
             if for_good:
                 await self._hand_over()
