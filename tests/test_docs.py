@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import congenial
+from congenial.kernel.trace import KINDS
 from congenial.lab.sweep import Sweep
 from pages import DOCS, ROOT, Command, commands_of, run_page
 from places import alone, with_free_addresses
@@ -91,6 +92,22 @@ def test_the_command_says_what_the_page_says(command: Command, monkeypatch: pyte
     assert command.expected, "the page should say what the command prints"
     monkeypatch.chdir(ROOT)
     command.run_here(any_code="--json" in command.text)  # "entries" says it all
+
+
+def section_of(page: str, title: str) -> str:
+    """The text under a heading, up to the next heading."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return re.split(r"^#+ ", text.partition(f"\n## {title}\n")[2], flags=re.MULTILINE)[0]
+
+
+def first_cells(text: str) -> str:
+    """The first cells of all rows of the tables in a text."""
+    return "\n".join(re.findall(r"^\| (.*?) \|", text, re.MULTILINE))
+
+
+def test_the_table_of_events_is_complete() -> None:
+    named = re.findall(r"`(\w+)`", first_cells(section_of("simulator.md", "Traces")))
+    assert sorted(named) == sorted(KINDS)
 
 
 HEADLESS = re.compile(
