@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 
 import congenial
+from congenial.kernel.node import Node
+from congenial.kernel.out import Out
 from congenial.kernel.trace import KINDS
 from congenial.lab.sweep import Sweep
 from pages import DOCS, ROOT, Command, commands_of, run_page
@@ -108,6 +110,27 @@ def first_cells(text: str) -> str:
 def test_the_table_of_events_is_complete() -> None:
     named = re.findall(r"`(\w+)`", first_cells(section_of("simulator.md", "Traces")))
     assert sorted(named) == sorted(KINDS)
+
+
+@pytest.mark.parametrize(("kind", "title", "prefix"), [(Node, "The node", "self."), (Out, "Out", "out.")])
+def test_the_contract_is_complete(kind: type, title: str, prefix: str) -> None:
+    """Everything that `Node` and `Out` offer has a row, and methods are written with their parameters."""
+    rows = first_cells(section_of("writing-algorithms.md", title))
+    named = re.findall(rf"`(?:{re.escape(prefix)})?(\w+)(?:\((.*?)\))?`", rows)
+    assert sorted({name for name in vars(kind) if not name.startswith("_")} - {name for name, _ in named}) == []
+    source = ast.parse((ROOT / "src" / "congenial" / "kernel" / f"{kind.__name__.lower()}.py").read_text("utf-8"))
+    (body,) = [node.body for node in source.body if isinstance(node, ast.ClassDef) and node.name == kind.__name__]
+    methods = [method for method in body if isinstance(method, ast.FunctionDef) and method.name[0] != "_"]
+    assert len(methods) >= 12
+    wanted = [(method.name, parameters_of(method)) for method in methods]
+    assert [method for method in wanted if method not in named] == []
+
+
+def parameters_of(method: ast.FunctionDef) -> str:
+    """The parameters of a method without self and types, as in `out, fence=0`."""
+    for parameter in method.args.args:
+        parameter.annotation = None
+    return ast.unparse(method.args).removeprefix("self").removeprefix(", ")
 
 
 HEADLESS = re.compile(
