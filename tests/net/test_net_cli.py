@@ -16,7 +16,9 @@ from pathlib import Path
 import pytest
 from netlab import answers
 
+from congenial.cli.demo import NEXT
 from congenial.net.config import free_addresses
+from pages import ROOT
 
 ENV = {**os.environ, "COLUMNS": "160"}
 
@@ -242,6 +244,8 @@ def test_the_demo_ends_without_a_violation(machine: Machine) -> None:
     assert "to be played again: jukebox.html" in ended.stdout
     page = (machine.folder / "jukebox.html").read_text()
     assert f"{rows['entries']} entries, no violation, as seen by the witness" in page
+    assert ended.stdout.splitlines()[-1] == NEXT, "it ends by saying where to go next"
+    assert [name for name in re.findall(r"docs/[\w.-]+", NEXT) if not (ROOT / name).is_file()] == []
 
 
 @pytest.mark.deep
