@@ -1,4 +1,4 @@
-"""Weak exclusion: who enters in a later epoch supersedes who is inside; within an epoch everything is as usual."""
+"""Weak exclusion: a process that enters in a later epoch supersedes those inside; within an epoch all is as usual."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def test_a_node_listens_where_no_other_user_can(folder: Path, monkeypatch: pytes
         socket_path(CONFIG, "a")
 
     monkeypatch.delenv("XDG_RUNTIME_DIR")
-    monkeypatch.setattr(os, "geteuid", lambda: SOMEBODY)  # who has no /run/user/54321
+    monkeypatch.setattr(os, "geteuid", lambda: SOMEBODY)  # a user without a /run/user/54321
     with pytest.raises(congenial.ConfigError, match="belongs to another user"):
         socket_path(CONFIG, "a")
     monkeypatch.undo()

@@ -45,7 +45,7 @@ class World(VirtualCluster):
         self.faults: Counter[str] = Counter()
         self.violations: list[str] = []
         self.hit: set[str] = set()
-        self.forgetful = ""  # who has lost its memory, and has not got its vote back yet
+        self.forgetful = ""  # the member that has lost its memory and has no vote yet
         self.births: dict[str, int] = {}  # of the founders' memories
         self.calm = False
         self.leaving = 0  # processes that must not take their votes with them: no faults meanwhile

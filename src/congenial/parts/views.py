@@ -53,7 +53,7 @@ LONGEST_EXILE: Final = 16  # times that
 CALM_AFTER: Final = 20  # times that: a member that was not excluded for so long begins anew
 BIRTHS: Final = 1 << 48  # so many numbers to draw from
 NOBODY: Final = -1
-ENOUGH: Final = 3  # founders, who can do without the votes of others
+ENOUGH: Final = 3  # founders, which can do without the votes of others
 
 Member = tuple[int, int, int, int, str]  # process, birth, life, first view without a gap, what it says about itself
 Voter = tuple[int, int]  # process, birth
