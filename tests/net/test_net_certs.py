@@ -87,6 +87,7 @@ def test_force_replaces_the_named_nodes_and_says_so(tmp_path: Path) -> None:
 def test_a_new_authority_replaces_everything(tmp_path: Path) -> None:
     make_certificates("ab", tmp_path)
     before = contents(tmp_path)
+    assert "has an authority already; force=True replaces it" in refusal("ab", tmp_path, new_authority=True)
     assert "b" in refusal("a", tmp_path, force=True, new_authority=True)  # b's certificate would be worth nothing
     done = make_certificates("ab", tmp_path, force=True, new_authority=True)
     assert len(done.replaced) == 6
@@ -133,6 +134,7 @@ def test_files_that_do_not_fit_together_are_named(tmp_path: Path) -> None:
 
     other = contents(tmp_path / "other")
     assert "a.pem is there without its key" in broken(a_key=None)
+    assert broken(a_key=None).endswith("put the key there; or force=True for 'a' makes both again")
     assert "a.key is not the key of" in broken(a_key=other["a.key"])
     assert "a.pem was not issued by" in broken(a_key=other["a.key"], a_pem=other["a.pem"])
     assert "a.pem is for b, not for a" in broken(a_key=whole["b.key"], a_pem=whole["b.pem"])
@@ -255,6 +257,20 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     code, out, err = command(capsys, "--force")
     assert code == 0
     assert "replaced certs/ca.key" in out
+    Path("certs/b.key").unlink()
+    code, out, err = command(capsys)
+    again = "`congenial certs --out certs --force b` makes both again"
+    assert (code, err) == (
+        2,
+        f"congenial: certs/b.pem is there without its key certs/b.key: put the key there; or {again}\n",
+    )
+    code, out, err = command(capsys, *again.split("`")[1].split()[2:])
+    assert (code, err) == (0, "")
+    assert "replaced certs/b.pem" in out
+    monkeypatch.setattr(authority, "has_ended", lambda _: True)
+    monkeypatch.setattr(authority, "end_of", lambda _: "has ended on 2020-01-01")
+    code, out, err = command(capsys)
+    assert f"congenial: certs/b.pem has ended on 2020-01-01: {again}\n" in err
     for words in (["--out", "/proc/x"], ["--out", "cluster.toml"], ["ca"], ["--config", "none"], ["-x"]):
         code, out, err = command(capsys, *words)
         assert (code, out, err.count("\n")) == (2, "", 1), words

@@ -32,11 +32,16 @@ def command(
     """
     import sys
 
+    from congenial.kernel.errors import ConfigError
     from congenial.net.certs import make_certificates
     from congenial.net.config import load_nodes
 
     # not the whole file: addresses beyond this machine need the certificates that are to be made
-    done = make_certificates(nodes or load_nodes(config), out, force=force, new_authority=force and not nodes)
+    names = [*(nodes or load_nodes(config))]
+    try:
+        done = make_certificates(names, out, force=force, new_authority=force and not nodes)
+    except ConfigError as error:
+        raise ConfigError(with_commands(str(error), names, out)) from error
     for word, paths in (("made", done.made), ("replaced", done.replaced), ("kept", done.kept)):
         for path in paths:
             print(word, path)
@@ -44,4 +49,16 @@ def command(
     if key in done.made or key in done.replaced:
         print(f"Give each machine {out / 'ca.pem'} and the two files of its own node; keep {key} off the nodes.")
     for note in done.notes:
-        print(f"congenial: {note}", file=sys.stderr)
+        print(f"congenial: {with_commands(note, names, out)}", file=sys.stderr)
+
+
+def with_commands(text: str, names: list[str], out: Path) -> str:
+    """What the library says, with the command to run instead of the parameter to give."""
+    from shlex import join
+
+    from congenial.net.certs import made_again
+
+    for name in names:
+        command = join(["congenial", "certs", "--out", str(out), "--force", name])
+        text = text.replace(made_again(name), f"`{command}` makes both again")
+    return text

@@ -1,4 +1,4 @@
-"""The certificates of a test cluster, in a folder: what is there is kept, what is missing is made.
+"""The certificates of a test cluster, in a folder: existing files are kept, missing ones are created.
 
 The folder has the authority's certificate `ca.pem` and key `ca.key`, and `NAME.pem` and `NAME.key` for every node. All
 checks come before the first change. Files are written beside their places and then put there, so that each is either
@@ -46,6 +46,11 @@ def make_certificates(
         raise wrong("folder", folder, "the path of a directory")
     with _locked(Path(folder)) as path:
         return _Folder(path, force, new_authority).complete(nodes)
+
+
+def made_again(name: str) -> str:
+    """What to do about files of a node that cannot stay; `congenial certs` names its option instead."""
+    return f"force=True for {name!r} makes both again"
 
 
 def _checked_names(names: Iterable[str]) -> list[str]:
@@ -109,7 +114,7 @@ class _Folder:
     def _replace_authority(self, nodes: list[str]) -> None:
         there = self._certified()
         if not self.force and (there or self._has(CA, "pem") or self._has(CA, "key")):
-            raise ConfigError(f"{self.path} has an authority: only with force is it replaced")
+            raise ConfigError(f"{self.path} has an authority already; force=True replaces it")
         left = [name for name in there if name not in nodes]
         if left:
             raise ConfigError(
@@ -154,7 +159,7 @@ class _Folder:
         if certificate is None:
             self._issue(name, x509.new_key() if key is None else key, key is not None)
             return
-        remedy = f"`congenial certs --force {name}` makes both anew"
+        remedy = made_again(name)
         if key is None:
             raise ConfigError(f"{place} is there without its key {key_place}: put the key there; or {remedy}")
         if not x509.belongs(key, certificate):
