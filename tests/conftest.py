@@ -4,6 +4,7 @@ for the secret of members on this machine, and the end of every process that a t
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 from loud import MARK
-from processes import Watched, end_all
+from processes import Watched, end_all, fork
 
 settings.register_profile("congenial", deadline=None, max_examples=60)
 settings.load_profile("congenial")
@@ -55,5 +56,6 @@ def _secret_is_not_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def _no_process_outlives_its_test() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(subprocess, "Popen", Watched)
+        patch.setattr(os, "fork", fork)
         yield
     end_all()

@@ -2,6 +2,7 @@
 
 `tests/conftest.py` puts `Watched` in the place of `subprocess.Popen`. Each process then leads a session of its own, and
 when the test is over, passed or failed, everything in that session is killed: the process and all that it has started.
+It also puts `fork` in the place of `os.fork`: children that are still there are killed as well.
 """
 
 from __future__ import annotations
@@ -27,6 +28,19 @@ class Watched(subprocess.Popen[Any]):
         with interruptible():
             super().__init__(*args, **options)
         Watched.started.append(self)
+
+
+forked: list[int] = []  # the children by `os.fork`
+_fork = os.fork
+
+
+def fork() -> int:
+    child = _fork()
+    if child:
+        forked.append(child)
+    else:
+        forked.clear()
+    return child
 
 
 @contextlib.contextmanager
@@ -63,6 +77,12 @@ def end_all() -> None:
     for child in multiprocessing.active_children():
         child.kill()
         child.join()
+    for pid in forked:
+        with contextlib.suppress(ChildProcessError):  # the test has waited for it
+            if os.waitpid(pid, os.WNOHANG)[0] == 0:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+    forked.clear()
 
 
 def running() -> list[int]:

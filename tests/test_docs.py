@@ -134,8 +134,8 @@ def parameters_of(method: ast.FunctionDef) -> str:
 
 
 HEADLESS = re.compile(
-    r"(^|[.;:(\"] ?|(?<!#)# ?)who (is|has|had|was|were|can|may|must|asks|holds|waits|hears|enters|leaves|comes|does|gets"
-    r"|wants|names|looks|loses|crashed|only)\b[^?]*$",
+    r"(^|[.;:(\"] ?|(?<!#)# ?)who (is|has|had|was|were|can|may|must|asks|holds|waits|hears|enters|leaves|comes|does"
+    r"|gets|wants|names|looks|loses|crashed|only)\b[^?]*$",
     re.IGNORECASE,
 )
 

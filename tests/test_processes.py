@@ -35,6 +35,22 @@ def test_a_process_and_its_children_are_killed(script: str) -> None:
         sleep(0.01)
 
 
+def test_a_forked_child_is_killed_whether_the_test_has_waited_for_it_or_not() -> None:
+    children = []
+    for waits in (True, False):
+        child = os.fork()
+        if not child:
+            if not waits:
+                sleep(100)
+            os._exit(0)
+        children.append(child)
+        if waits:
+            os.waitpid(child, 0)
+    assert alive(children[1])
+    end_all()
+    assert not any([alive(child) for child in children])
+
+
 def test_ctrl_c_is_not_ignored_although_it_is_here() -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
