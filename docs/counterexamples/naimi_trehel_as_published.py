@@ -16,7 +16,7 @@ from congenial.algorithms.token.naimi_trehel_recovery import NaimiTrehelRecovery
 
 
 class VouchedForEver(NaimiTrehelRecovery):
-    """A process that was told that it is queued, and waits in vain, consults again."""
+    """A process that was told that it is queued, and waits without being served, consults again."""
 
     spec: ClassVar[Spec] = replace(NaimiTrehelRecovery.spec, name="naimi-trehel-vouched-for-ever")
 

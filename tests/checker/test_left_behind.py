@@ -24,7 +24,7 @@ def test_check_finds_a_replica_that_is_left_behind() -> None:
     assert not result.ok
     assert result.counterexample is not None
     assert result.counterexample.verdict() == (
-        "LEFT BEHIND: nothing can happen any more, and process 1 has not executed operation 1 of 0, which others have"
+        "LEFT BEHIND: nothing more can happen, and process 1 has not executed operation 1 of 0, which others have"
     )
 
 

@@ -208,13 +208,13 @@ def test_a_process_whose_name_was_taken_stops_for_good(caplog: pytest.LogCapture
                 waiting = asyncio.create_task(members[0].mutex("x", timeout=60).acquire())
                 await asyncio.sleep(0)
                 first.tasks += [asyncio.create_task(first.dialer.keep_calling(each)) for each in first.links]
-                with pytest.raises(ClusterDegraded, match=r"takes part no more.*started later"):
+                with pytest.raises(ClusterDegraded, match=r"has stopped.*started later"):
                     await waiting
                 assert held.lost
                 for name in ("x", "new"):
-                    with pytest.raises(ClusterDegraded, match=r"takes part no more.*started later"):
+                    with pytest.raises(ClusterDegraded, match=r"has stopped.*started later"):
                         await members[0].mutex(name, timeout=5).acquire()
-                with pytest.raises(ClusterDegraded, match=r"takes part no more.*started later"):
+                with pytest.raises(ClusterDegraded, match=r"has stopped.*started later"):
                     await members[0].ready(5)
                 await asyncio.gather(*first.tasks, return_exceptions=True)  # it calls nobody any more
                 assert not first.connections

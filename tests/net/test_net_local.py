@@ -50,7 +50,7 @@ def occupants(folder: Path) -> dict[str, Path]:
         "is a file": folder / "cluster.toml",
         "is a directory": folder / "nested",
         "is a symbolic link": folder / "to-file",
-        "is a symbolic link, ": folder / "to-nothing",
+        "is a symbolic link and ": folder / "to-nothing",
         "is a device or a pipe": folder / "pipe",
     }
 
@@ -120,7 +120,7 @@ def test_the_command_refuses_in_one_line_before_it_joins(folder: Path) -> None:
     config.write_text("[nodes]\n" + "".join([f'{name} = "{where}"\n' for name, where in nodes.items()]))
     before = picture(config)
     for path, reason in (
-        (config, "is a file, which stays as it is: give another path for the node's socket"),
+        (config, "is a file and is not replaced: give another path for the node's socket"),
         (folder, "is a directory"),
         (folder / ("x" * 200), "at most 107 are allowed" if sys.platform == "linux" else "are allowed"),
     ):

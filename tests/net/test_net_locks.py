@@ -153,7 +153,7 @@ def test_releasing_twice_is_an_error_that_says_so() -> None:
         async with clusters(1) as members:
             held = await members[0].mutex("x").acquire()
             held.release()
-            with pytest.raises(NotHeld, match="'x' is not held any more: it has been released"):
+            with pytest.raises(NotHeld, match="'x' is no longer held: it has been released"):
                 held.release()
             async with members[0].mutex("x") as held:
                 held.release()  # early is allowed

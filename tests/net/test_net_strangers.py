@@ -39,7 +39,7 @@ HELLOS: dict[str, tuple[dict[str, Any], str]] = {
     "our own name": ({"sender": "b"}, "has our name"),
     "no address": ({"sender": "zz", "address": "nowhere"}, "is not an address"),
     "another algorithm": ({"schema": "0000"}, "does not run home-gme+views"),
-    "no life": ({"incarnation": 0}, "in no life"),
+    "no life": ({"incarnation": 0}, "sent no incarnation number"),
     "another beginning": ({"founded": (1, 2, 3)}, "remembers another beginning"),
     "not a beginning": ({"founded": (1, 2)}, "remembers another beginning"),
 }

@@ -294,7 +294,7 @@ def test_a_holder_that_is_cut_off_is_told_and_its_body_is_interrupted() -> None:
             await until(lambda: told)
             cables[2].down = True
             cables[2].cut()
-            with pytest.raises(LockLost, match="'x' is not held any more: it was lost, the others have gone on"):
+            with pytest.raises(LockLost, match="'x' is no longer held: it was lost, the others have gone on"):
                 await task
             assert not task.cancelled()
             assert sorted(told) == ["called back", "inside", "interrupted, lost: True"]

@@ -391,7 +391,7 @@ class TestDeadlock:
         assert not result.ok
         assert result.entries == 1
         assert result.waiting == (1, 2)
-        assert result.verdict() == "DEADLOCK: nothing can happen any more, and these wait: 1, 2"
+        assert result.verdict() == "DEADLOCK: nothing more can happen, and these wait: 1, 2"
         assert str(result.trace[-1]).endswith(
             "1 never receives Privilege(queue=(2,), served=(0, 0, 0), entries=1) from 0"
         )

@@ -260,5 +260,5 @@ def test_results_that_are_gone_or_broken_are_told(visit: Any, results: Path, tmp
     page.wait_for_selector("#compare-problem:has-text('has no rows')")
     (tmp_path / "good.csv").unlink()
     page.select_option("#compare-table", f"{tmp_path.name}/good")
-    page.wait_for_selector("#compare-problem:has-text('any more')")
+    page.wait_for_selector("#compare-problem:has-text('no longer exist')")
     page.watched.complaints.clear()

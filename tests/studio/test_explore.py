@@ -98,7 +98,7 @@ def test_a_deadlock_is_seen() -> None:
     assert not place.kind  # process 0 has not asked yet
     path = [Action("request", 0, groups=(0,)), Action("exit", 0), Action("request", 1, groups=(0,))]
     place = Place(land, [*path, Action("drop", 0, 1, 1)])
-    assert (place.kind, place.fault) == ("deadlock", "nothing can happen any more, and these wait: 1")
+    assert (place.kind, place.fault) == ("deadlock", "nothing more can happen, and these wait: 1")
 
 
 def test_a_search_from_here_finds_what_is_wrong_and_goes_on_from_here() -> None:

@@ -255,7 +255,7 @@ class Explorer:
         return state, ""
 
     def fails(self, state: State, move: i64, number: i64) -> bool:
-        """Is something wrong with a step, or with the deliveries at once after it?"""
+        """True if something is wrong with a step, or with the deliveries at once after it."""
         process = self.moves.processes[move]
         if self.successors.wrong(state, process, number):
             return True

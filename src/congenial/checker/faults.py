@@ -39,8 +39,8 @@ def kept_out_text(problem: Problem, waiting: list[int]) -> str:
 
 
 def left_behind_text(missing: str) -> str:
-    return f"nothing can happen any more, and {missing}, which others have"
+    return f"nothing more can happen, and {missing}, which others have"
 
 
 def deadlock_text(waiting: list[int]) -> str:
-    return f"nothing can happen any more, and these wait: {listed(waiting)}"
+    return f"nothing more can happen, and these wait: {listed(waiting)}"

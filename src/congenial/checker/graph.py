@@ -1,4 +1,4 @@
-"""The graph of explored states: cycles in it that a run can follow for ever, and the costs of runs.
+"""The graph of explored states: cycles in it that a run can follow forever, and the costs of runs.
 
 Most graphs have no cycle, which is quick to see.
 """
@@ -78,7 +78,7 @@ class StateGraph:
         return found
 
     def _is_acyclic(self) -> bool:
-        """Can all states be sorted so that every edge leads to a later one?"""
+        """True if all states can be sorted so that every edge leads to a later one."""
         incoming = self._incoming()
         ready = vec[i32]()
         state: i64 = 0
@@ -126,9 +126,9 @@ class StateGraph:
         )
 
     def is_fair(self, component: list[int]) -> bool:
-        """Can a fair schedule stay in this component for ever?
+        """True if a fair schedule can stay in this component forever.
 
-        Fairness is about what must not be put off for ever: a message under way, a timer that is set, a holder that
+        Fairness is about what must not be put off forever: a message under way, a timer that is set, a holder that
         leaves, a crashed process that recovers, the end of a cut. If it can happen in all states of the component, it
         must happen on one of its edges. Where timers wait, the same holds for a timer that can run out whenever any
         timer can.

@@ -16,13 +16,13 @@ from congenial.systems.system import System
 
 
 def starvation(explorer: Explorer, graph: StateGraph, cycles: list[list[int]]) -> Fault | None:
-    """A cycle that a fair schedule can follow for ever while a process waits."""
+    """A cycle that a fair schedule can follow forever while a process waits."""
     world = explorer.world
     for cycle in cycles:
         state = path_to(explorer, cycle[0])[1]
         waiting = [p for p in range(world.system.n) if world.phases[state[HEADER + p]] == WAITING]
         if waiting and graph.is_fair(cycle):
-            text = f"a fair schedule can go on for ever from here while these wait: {listed(waiting)}"
+            text = f"a fair schedule can go on forever from here while these wait: {listed(waiting)}"
             return Fault(STARVATION, text, cycle[0])
     return None
 
@@ -50,7 +50,7 @@ def costs_of(explorer: Explorer, graph: StateGraph) -> Costs | None:
 
 
 def _all_served(explorer: Explorer, index: int) -> bool:
-    """Has each process asked as often as allowed? Then nothing can happen any more."""
+    """True if each process has asked as often as allowed: then nothing more can happen."""
     return int(explorer.edges.first(index + 1)) == int(explorer.edges.first(index))
 
 

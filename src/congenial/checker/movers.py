@@ -16,7 +16,7 @@ were still owed to it. In a shadow, the process
 - must do on every event what it did in `now`,
 - must not be able to do anything else of its own accord,
 - must do on an owed message what it did when that message was delivered at once,
-- and must be in `now` when nothing is owed any more.
+- and must be in `now` when nothing more is owed.
 
 If all that holds, no other process can tell a late delivery from an early one. Proof: take a run with late messages,
 and move the first of them to the front. The outcome is a run with less to move. By induction, its events at the
@@ -66,7 +66,7 @@ class Movers:
         return (kind, self.world.phases[local], state.left > 0, answers)
 
     def is_early(self, local: i64, packet: i64) -> bool:
-        """Should the packet be delivered at once to the process in state `local`?"""
+        """True if the packet should be delivered at once to the process in state `local`."""
         key: int = local << EVENT_BITS | packet
         known = self._early.get(key)
         if known is None:
@@ -121,7 +121,7 @@ class Movers:
             self._least_owing = min(self._least_owing, owing)
 
     def _check(self, now: int, shadow: int, owed: Owed, fence: int) -> bool:
-        """Does the shadow behave as `now` does? `fence` is that of the entry by which `now` is ahead of its shadow."""
+        """True if the shadow behaves as `now` does, which is ahead of it by an entry with `fence`."""
         world = self.world
         events = self._events.get(now, [])
         for event in world.own_events(shadow):
@@ -163,7 +163,7 @@ class Movers:
         return True
 
     def _must_wait(self, event: i64, shadow: int, owed: Owed) -> bool:
-        """Must an event wait for what is owed? It must if an owed message makes it possible, or is ahead of it on a
+        """True if an event must wait for what is owed: if an owed message makes it possible, or is ahead of it on a
         FIFO channel."""
         world = self.world
         if event >= ASK:
@@ -221,7 +221,7 @@ class Movers:
 
 
 def same(steps: list[Step], observed: list[Step]) -> bool:
-    """Do the steps send the same, and does nothing go wrong in them?"""
+    """True if the steps send the same, and nothing goes wrong in them."""
     if len(steps) != len(observed):
         return False
     for step, original in zip(steps, observed, strict=True):

@@ -82,8 +82,8 @@ class Moves:
             position += 1
 
     def _time_passes(self, state: State) -> bool:
-        """Is there nothing that timers wait for? A process may be down for longer than any timer runs; messages to it
-        are lost by then. A cut may last as long; messages wait for its end."""
+        """True if there is nothing that timers wait for. A process may be down for longer than any timer runs; messages
+        to it are lost by then. A cut may last as long; messages wait for its end."""
         quiet = self.world.rules.quiet
         lasting = self.world.rules.lasting
         i: i64 = 0
@@ -108,7 +108,7 @@ class Moves:
         return True
 
     def _may_be_late(self, state: State, move: i64) -> bool:
-        """Does the receiver of a message not hear the sender, and do few others wait for the same reason?"""
+        """True if the receiver of a message does not hear the sender, and few others wait for the same reason."""
         world = self.world
         process = self.processes[move]
         suspects = world.states[state[HEADER + process]].suspects
@@ -190,6 +190,6 @@ class Moves:
         return found
 
     def _is_void(self, state: State, move: i64) -> bool:
-        """Does a move take away a message to a process that is down?"""
+        """True if a move takes away a message to a process that is down."""
         down = self.world.ups[state[HEADER + self.processes[move]]] == 0
         return down and self.events[move] & ~ARGUMENT == LOSE

@@ -62,7 +62,7 @@ class Replay:
     >>> (again.ok, again.kind, again.events == found.events)
     (False, 'deadlock', True)
     >>> print(again.verdict())
-    DEADLOCK: nothing can happen any more, and these wait: 1
+    DEADLOCK: nothing more can happen, and these wait: 1
     """
 
     algorithm: str

@@ -48,7 +48,7 @@ class Successors:
         return self.world.numbers(state[HEADER + process], event)
 
     def may_vanish(self, state: State, packet: i64) -> bool:
-        """Can the sender have crashed before the message had left?"""
+        """True if the sender can have crashed before the message had left."""
         world = self.world
         return world.rules.vanishing and world.ups[state[HEADER + world.sources[packet]]] == 0
 
@@ -95,7 +95,7 @@ class Successors:
         return ""
 
     def _superseded(self, state: State, step: Step) -> bool:
-        """Has a process entered in a later era than this step's?"""
+        """True if a process has entered in a later era than this step's."""
         problem = self.world.system.problem
         return problem.era(step.fence) < problem.era(self.world.fences[state[0]])
 

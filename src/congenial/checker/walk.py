@@ -37,7 +37,7 @@ from congenial.problems.weak_history import faults_in
 
 CHANGES: Final = 3  # moments of change in a schedule by priorities
 LIKELY_STEPS: Final = 200  # within which they lie
-UNFAIR_STEPS: Final = 1000  # after which any step is taken: priorities may withhold what ends a quarrel for ever
+UNFAIR_STEPS: Final = 1000  # after which any step is taken: priorities may withhold forever what ends a quarrel
 DOWN: Final = 0  # the kinds of faults
 LOSS: Final = 1
 DUPLICATE: Final = 2
@@ -127,14 +127,14 @@ class Walk:
         return groups[self.rng.randrange(len(groups))]
 
     def _all_have_left(self) -> bool:
-        """Is every process idle, with one request left?"""
+        """True if every process is idle, with one request left."""
         for number in range(self.n):
             if self.left[number] != 1 or self.stepper.processes[number].phase != IDLE:
                 return False
         return True
 
     def _is_over(self) -> bool:
-        """Is nothing under way, and everybody inside, or as many as may be? Timers may go on for ever."""
+        """True if nothing is under way, and everybody is inside, or as many as may be. Timers may go on forever."""
         return not self.stepper.packets and sum(self.left) == 0 and not self.stepper.judge.keeps_out()
 
     def _choose(self) -> Action | None:
@@ -209,7 +209,7 @@ class Walk:
                 actions.append(Action(SUSPECT, number, peer))
 
     def _time_passes(self, possible: list[Action]) -> bool:
-        """May timers run out although something else can happen? As in the explorer."""
+        """True if timers may run out although something else can happen, as in the explorer."""
         for action in possible:
             if self.rules.lasting and self._outlasts_timers(action):
                 continue
@@ -220,7 +220,7 @@ class Walk:
         return True
 
     def _outlasts_timers(self, action: Action) -> bool:
-        """Does a step wait for the end of a cut, or end one?"""
+        """True if a step waits for the end of a cut, or ends one."""
         if action.event == DELIVER:
             return action.peer in self.stepper.processes[action.node].suspects
         return action.event == TRUST

@@ -13,7 +13,7 @@ R = TypeVar("R")
 
 
 class Stopped(Exception):
-    """The work is not wanted any more."""
+    """The work is no longer wanted."""
 
 
 def results(tasks: list[T], work: Callable[[T], R], jobs: int, in_order: bool = True) -> Generator[tuple[int, R]]:

@@ -59,7 +59,7 @@ def print_json(data: object) -> None:
 
 
 def compiled() -> bool:
-    """Whether the engine is compiled, or runs as plain Python."""
+    """True if the engine is compiled; False if it runs as plain Python."""
     import congenial.sim.engine
 
     return not str(congenial.sim.engine.__file__).endswith(".py")

@@ -55,7 +55,7 @@ def command(
     """Simulate an algorithm and print its measures.
 
     Every process thinks, asks, holds and leaves, --requests times. Every event is checked: if one is forbidden, or if
-    processes wait although nothing can happen any more, the last events are shown and the exit code is 1.
+    processes wait although nothing more can happen, the last events are shown and the exit code is 1.
     """
     from congenial.cli.output import notice_if_interpreted, notice_if_long, print_json, progress_bar
     from congenial.sim.scenario import Scenario

@@ -4,9 +4,9 @@ Write a subclass: its attributes are the process's state, its methods are the st
 clock and draws no random numbers. It acts on the world only through the `Out` that every call hands to it. That is
 why the same class can be simulated, model-checked and put on a network.
 
-A node's attributes hold plain data only: numbers, strings, None, messages, parts, inner nodes, and lists, tuples, sets
-and dicts of these (`congenial.kernel.state` copies, compares and stores them). An algorithm iterates over sets and
-dicts in sorted order, so that equal seeds give equal runs.
+A node's attributes hold plain data only: numbers, strings, bytes, None, messages, parts, inner nodes, and lists,
+tuples, sets and dicts of these (`congenial.kernel.state` copies, compares and stores them). An algorithm iterates
+over sets and dicts in sorted order, so that equal seeds give equal runs.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class Node:
         raise ContractError(f"{type(self).__name__} guards no replicated resource: there is nothing to issue")
 
     def could_enter(self) -> bool:
-        """Would a request be granted at once, without waiting for others? This is a hint about which of several nodes
-        to ask first, so False is never wrong."""
+        """True if a request would be granted at once, without waiting for others. This is a hint about which of several
+        nodes to ask first, so False is never wrong."""
         return False
 
     # -- what the world does ---------------------------------------------------------------------------
@@ -105,7 +105,7 @@ class Node:
         return None
 
     def contradiction(self, one: object, other: object) -> str:
-        """What is wrong if two processes that are up believe these two things, or nothing. No more than that matters:
+        """What is wrong if two processes that are up believe these two things, or nothing. Nothing else matters:
         neither which node is asked, nor in which order."""
         return ""
 

@@ -42,11 +42,11 @@ class Problem:
         return self
 
     def admits(self, inside: int, current: int, group: int) -> bool:
-        """May a process enter for `group` while `inside` processes are in, all of them for `current`?"""
+        """True if a process may enter for `group` while `inside` processes are in, all of them for `current`."""
         raise NotImplementedError
 
     def may_follow(self, last_fence: int, last_group: int, fence: int, group: int) -> bool:
-        """May an entry for `group` with `fence` come after the last one?"""
+        """True if an entry for `group` with `fence` may come after the last one."""
         return fence > last_fence or (self.groups and group == last_group and fence == last_fence)
 
     def era(self, fence: int) -> int:

@@ -86,7 +86,7 @@ def freeze(value: object, depth: int = 0) -> object:
 
 
 def is_record(kind: type) -> bool:
-    """Whether all that objects of this class know is in their attributes. It is not for what the interpreter keeps
+    """True if all that objects of this class know is in their attributes. It is not for what the interpreter keeps
     elsewhere, such as in a file or a generator of random numbers, nor where identity counts, as for an `Enum`."""
     known = _records.get(kind)
     if known is None:

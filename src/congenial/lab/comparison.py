@@ -47,7 +47,7 @@ class Comparison:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing went wrong in any run."""
+        """True if nothing went wrong in any run."""
         return all([result.ok for result in self.results])
 
     def problems(self) -> list[str]:

@@ -151,7 +151,7 @@ class Trend(RatioCriterion):
         return Finding(text, PARTLY if small else NOT_REPRODUCED)
 
     def _moves(self, first: Estimate, second: Estimate) -> bool:
-        """Whether the ratio moves as claimed, and by more than chance."""
+        """True if the ratio moves as claimed, and by more than chance."""
         low, high = (first, second) if self.rises else (second, first)
         return high.value - low.value > hypot(high.half, low.half)
 
@@ -166,7 +166,7 @@ def _in_range(ratio: Estimate, low: float, high: float) -> str:
 
 
 def slack(low: float, high: float) -> float:
-    """How far outside of a range a ratio may be, and how wide a range is if that says little."""
+    """How far outside of a range a ratio may be: by the range's width or, if one side is open, a tenth of its end."""
     if low <= 0:
         return high / 10
     return low / 10 if isinf(high) else high - low

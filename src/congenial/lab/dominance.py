@@ -20,7 +20,7 @@ from congenial.sim.statistics import mean
 
 
 def dominates(result: SweepResult, point: Point, one: str, other: str, metrics: Sequence[str]) -> bool:
-    """Whether `one` is better than `other` in all of these metrics."""
+    """True if `one` is better than `other` in all of these metrics."""
     for metric in metrics:
         apart = result.mean(point, one, metric).value - result.mean(point, other, metric).value
         if apart == 0 or (apart > 0) != (metric in LARGE_IS_GOOD):

@@ -13,7 +13,7 @@ INTERPRETED = 25.0  # times slower
 
 
 def missing_runs(sweeps: Iterable[Sweep], store: Store) -> list[Replication]:
-    """The runs that these sweeps still need at the least. Points that are not precise enough then take more."""
+    """The runs that these sweeps still need. Points that are not precise enough after them need more."""
     found: dict[str, Replication] = {}
     for sweep in sweeps:
         for point in sweep.points():

@@ -145,7 +145,7 @@ class SweepResult:
         return frame(self.means())
 
     def is_precise(self, point: Point) -> bool:
-        """Is a point as precise as the sweep asks?"""
+        """True if a point is as precise as the sweep asks."""
         records = self.runs[point]
         return precise(self.sweep, records) and close(self.sweep, point, records)
 

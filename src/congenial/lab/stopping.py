@@ -38,7 +38,7 @@ def next_count(sweep: Sweep, point: Point, count: int) -> int:
 
 
 def close(sweep: Sweep, point: Point, records: dict[str, list[Record]]) -> bool:
-    """Whether the ratios to the baseline are as close as claims need them here."""
+    """True if the ratios to the baseline are as close as claims need them here."""
     for metric in sweep.metrics:
         for bound, near in sweep.bounds(metric, point):
             for ratios in _ratios(sweep, metric, records).values():
@@ -49,7 +49,7 @@ def close(sweep: Sweep, point: Point, records: dict[str, list[Record]]) -> bool:
 
 
 def precise(sweep: Sweep, records: dict[str, list[Record]]) -> bool:
-    """Whether all means, and all ratios to the baseline, are as precise as the sweep asks."""
+    """True if all means, and all ratios to the baseline, are as precise as the sweep asks."""
     for metric in sweep.metrics:
         samples = [[record.measures[metric] for record in found] for found in records.values()]
         for values in [*samples, *_ratios(sweep, metric, records).values()]:

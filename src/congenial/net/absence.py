@@ -38,9 +38,8 @@ def forgotten(membership: Membership) -> list[str]:
 
 
 def hopeless_since(membership: Membership, now: float) -> float | None:
-    """Since when waiting may be waiting for ever; None if it is not. Where a majority is enough, waiting tasks are
-    served when it is back. Then only tasks with a timeout get an error, when it is over. But memory does not come
-    back."""
+    """When waiting became hopeless; None if it is not. In an open cluster with a majority rule, waiting tasks are
+    served once the majority is back, so only tasks with a timeout get an error. Lost memory never comes back."""
     if forgotten(membership):
         return max([link.changed_at for link in membership.links], default=now)
     if (membership.roster.open and membership.rejoins) or not missing(membership):
@@ -77,7 +76,7 @@ def _reasons(membership: Membership, away: list[Link]) -> str:
 
 
 def cannot_serve(membership: Membership) -> bool:
-    """Can no lock be acquired here, until other members are back or this process is one again?"""
+    """True if no lock can be acquired here until other members are back, or until this process is a member again."""
     return bool(missing(membership)) or not membership.is_member()
 
 
@@ -93,7 +92,7 @@ def degraded(membership: Membership, lock: str) -> ClusterDegraded:
 
 
 class Complaint:
-    """Says in the log that tasks wait in vain: once, until that is over."""
+    """Logs once that tasks wait for members that are away; again only after they have come back."""
 
     def __init__(self, membership: Membership) -> None:
         self.membership = membership
@@ -114,7 +113,7 @@ class Complaint:
 
 
 def not_open(membership: Membership, brief: bool = False) -> ClusterDegraded:
-    """Why the cluster is not open yet, or no more."""
+    """Why the cluster is not open yet, or why this process has stopped."""
     if membership.ended:
         return ClusterDegraded(membership.ended)
     absent = tuple([membership.name_of(peer) for peer in membership.roster.absent()])
@@ -126,7 +125,7 @@ def not_open(membership: Membership, brief: bool = False) -> ClusterDegraded:
 
 
 def not_settled(membership: Membership, what: str = "") -> ClusterDegraded:
-    """Why this process is not yet a member that can acquire locks, or is none any more. Members all hear each other."""
+    """Why this process cannot acquire locks as a member, not yet or no longer. Members all hear each other."""
     away = [link for link in membership.links if link.away or link.connection is None]
     why = _reasons(membership, away) or "the others have not agreed on it yet, or one of them does not hear it"
     return ClusterDegraded(f"{what}{membership.name!r} is no member yet: {why}", tuple([link.name for link in away]))

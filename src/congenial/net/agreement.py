@@ -132,7 +132,7 @@ class Agreement:
             self.step(Call(lambda _, out: views.join(out)))
 
     def is_current(self, peer: int, number: int) -> bool:
-        """Is what a peer sent in this view for the present one? If it is for an earlier one, tell the peer."""
+        """True if what a peer sent in this view is for the present one. If it is for an earlier one, tell the peer."""
         if number < self.view.number:
             self.step(Call(lambda _, out: self.node.views.is_current(peer, number, out)))
         return number == self.view.number
@@ -210,7 +210,7 @@ class Agreement:
         self.membership.storage.save(LEASES, tuple(record))
 
     def on_echo(self, peer: int, echo: Echo) -> bool:
-        """A peer has answered a sign of life. Whether the lease goes on that was over."""
+        """A peer has answered a sign of life. True if the lease was over, and goes on."""
         if echo.view < 0 or self.node.views.has_voted():
             return False
         if echo.allowed > self.record.own and not self.stopped:

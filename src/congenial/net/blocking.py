@@ -60,11 +60,11 @@ class BlockingCluster(LockForms[BlockingLock, "BlockingHeld | None"], BlockingPr
         self._run(self._cluster.ready(timeout))
 
     def wait_ended(self) -> str:
-        """Wait until this process takes part no more, for good, and return why; as `Cluster.wait_ended`."""
+        """Wait until this process has permanently stopped taking part, and return why; as `Cluster.wait_ended`."""
         return self._run(self._cluster.wait_ended())
 
     def leave(self) -> None:
-        """Take part no more, for good; as `Cluster.leave`."""
+        """Leave the cluster permanently; as `Cluster.leave`."""
         self._end(self._cluster.leave())
 
     def members(self) -> list[Member]:

@@ -2,7 +2,7 @@
 
 Frames for notes may get lost with a connection: what waits for an answer is asked again now and then, and a task that
 waits for a change looks again. Where the cluster agrees on views, their voters keep the notes. Where it does not, all
-members do; one that was restarted and remembers nothing keeps none any more, since it may have made promises.
+members do, except one that was restarted and remembers nothing: it may have made promises.
 """
 
 from __future__ import annotations
@@ -267,6 +267,6 @@ def _check_size(message: NoteMessage) -> None:
     if isinstance(message, (Look, Seen, Put, Stored)) and len(message.key) > LONGEST_NAME:
         raise ProtocolError(f"the name of a note has {len(message.key)} characters, which is too long")
     if isinstance(message, Put) and (message.note[0] <= 0 or len(message.note[2]) > LONGEST_NOTE):
-        raise ProtocolError(f"sent a note for {message.key!r} that nobody can have written")
+        raise ProtocolError(f"sent an invalid note for {message.key!r}")
     if isinstance(message, Had) and any([len(kept[0]) > LONGEST_NAME for kept in message.notes]):
         raise ProtocolError("the name of a note is too long")

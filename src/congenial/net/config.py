@@ -194,7 +194,7 @@ class ClusterConfig:
 
     @property
     def elastic(self) -> bool:
-        """Whether members may come and go."""
+        """True if members may come and go."""
         return follows_views(self.algorithm) and (not self.semaphores or follows_views(self.semaphores))
 
     @property

@@ -5,7 +5,7 @@ for its group already, or if the node can enter without waiting. Otherwise it qu
 the process leaves, and asks again for the task that has waited longest. So every local turn goes through the algorithm,
 and is as fair to other processes as the algorithm is.
 
-Sharing needs one more rule, or a process could stay inside for ever by always having another task to admit: a process
+Sharing needs one more rule, or a process could stay inside forever by always having another task to admit: a process
 that has waited for a while tells the others (`Nudge`), and those that are inside for another group admit no newcomers.
 
 A node cannot take a request back. When all tasks that wanted the lock have given up, the process enters and leaves
@@ -270,7 +270,7 @@ class Door(Entrance):
             self.yielding = True
 
     def nudge_due(self, now: float) -> bool:
-        """Whether to tell the others, again, that this process waits."""
+        """True if the others should be told, again, that this process waits."""
         if self.node.phase != WAITING or now - self.asked_at < self.nudge_after:
             return False
         self.nudge_after += min(self.nudge_after, LAST_NUDGE)

@@ -1,7 +1,7 @@
 """Where tasks wait for a lock or a semaphore: what doors and halls have in common.
 
 Tasks of this process queue here. An entrance has seats (`congenial.net.seat`), whose nodes ask the other members. What
-a node does is carried out by its seat. If a node breaks, the entrance fails: no task enters any more, waiting tasks get
+a node does is carried out by its seat. If a node breaks, the entrance fails: no further task enters, waiting tasks get
 the error, and holders lose what they hold.
 """
 
@@ -190,7 +190,7 @@ class Entrance(Keeper):
         self.numbering = numbering
         self.lease: Lease = ENDLESS  # without which no task enters; for algorithms that go on without a silent process
         self.queue = Waiters()
-        self.error: CongenialError | None = None  # why no task can enter any more
+        self.error: CongenialError | None = None  # why no task can enter now or later
         if membership.ended:
             self.error = ClusterDegraded(membership.ended)
         self.forgotten = False  # the table has another one for this lock, or will have
@@ -209,8 +209,8 @@ class Entrance(Keeper):
         return self.acquire_now(want, timeout) if observer is None else observer.acquire(self, want, timeout)
 
     def enter_at_once(self, want: Want, mode: str) -> Held | None:
-        """Enter for the current task if that takes no waiting and nobody is inside; None if it does, if it is the event
-        loop's turn, or if this is not the `present` entrance any more. Then `acquire`."""
+        """Enter for the current task if that takes no waiting and nobody is inside. Otherwise None: then `acquire`.
+        None, too, if it is the event loop's turn, or if another entrance is now the `present` one."""
         tally = self.tally
         if self.forgotten or self.era.over or self.error is not None or self.inside or tally.observer is not None:
             return None
@@ -310,11 +310,11 @@ class Entrance(Keeper):
         """A task waits here, or the process asks."""
 
     def may_try(self, want: Want) -> bool:
-        """Whether a task that does not want to wait should ask other members whether it must."""
+        """True if a task that does not want to wait should ask the other members first."""
         return False
 
     def on_try(self, future: asyncio.Future[Held]) -> None:
-        """A task waits that does not want to wait: find out whether it must."""
+        """Ask the other members whether a task can enter that does not want to wait."""
         raise NotImplementedError
 
     def refuse(self, future: asyncio.Future[Held]) -> None:
@@ -332,7 +332,7 @@ class Entrance(Keeper):
 
     @abstractmethod
     def could_enter_now(self, want: Want) -> bool:
-        """Whether `enter_now` would succeed, without asking other members."""
+        """True if `enter_now` would succeed, without asking other members."""
 
     @abstractmethod
     def release(self, held: Held) -> None: ...
@@ -343,7 +343,7 @@ class Entrance(Keeper):
             self.expire(held)
 
     def has_run_out(self, held: Held) -> bool:
-        """Whether `settle` would change anything; for other threads."""
+        """True if `settle` would change anything; for other threads."""
         return held in self.inside and self.lease.has_run_out()
 
     def expire(self, held: Held) -> None:
@@ -431,7 +431,7 @@ class Entrance(Keeper):
     # -- the end ---------------------------------------------------------------------------------------
 
     def fail(self, error: CongenialError) -> None:
-        """No task can enter any more, and holders lose what they hold."""
+        """Let no task enter from now on, and let holders lose what they hold."""
         if self.error is None:
             self.error = error
             self.stop()

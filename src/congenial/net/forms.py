@@ -102,7 +102,7 @@ class Forms:
             form.heard += 1
             return loaded(form, way, wire)
         except RecursionError:
-            raise ProtocolError("a message in a message in a message, and so on") from None
+            raise ProtocolError("messages are nested too deeply") from None
 
 
 def loaded(form: Form, way: Way, wire: msgspec.Struct) -> Message:

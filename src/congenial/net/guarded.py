@@ -303,12 +303,12 @@ class Guard(Issuing):
             super().receive(peer, message)
 
     def recover(self) -> None:
-        """A member that was restarted has no replica any more, and does not know what it has promised."""
+        """A member that was restarted has lost its replica, and does not know what it has promised."""
         if self.membership.roster.past != ORIGINAL:
             self.fail(
                 ConfigError(
-                    f"{self.membership.name!r} was restarted, and its replica of {self.name!r} is gone: it takes no "
-                    "part any more until the whole cluster is restarted"
+                    f"{self.membership.name!r} was restarted, and its replica of {self.name!r} is gone: it cannot "
+                    "take part until the whole cluster is restarted"
                 )
             )
             return
@@ -330,7 +330,7 @@ class Guard(Issuing):
         return roster.known(peer) not in (0, roster.founded[peer])
 
     def _give_up(self, peer: int) -> None:
-        """The peer takes no part any more, and is sent nothing."""
+        """The peer no longer takes part, and is sent nothing."""
         if peer in self.barred or self.error is not None:
             return
         self.barred = self.barred | {peer}
@@ -341,7 +341,7 @@ class Guard(Issuing):
             self.fail(ClusterDegraded(f"too few replicas of {self.name!r} are left: {', '.join(gone)} are gone", gone))
 
     def fail(self, error: CongenialError) -> None:
-        """Take no part any more, and tell the others."""
+        """Stop taking part, and tell the others."""
         if self.error is None:
             self._settle(None, error)  # it may be executed by others: that is no `LockLost`
             super().fail(error)

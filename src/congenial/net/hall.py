@@ -205,7 +205,7 @@ class Hall(Entrance):
             self._lose(seat)
 
     def _fence(self, session: int) -> int:
-        """The epoch is all that the holders of a semaphore can be told apart by."""
+        """The fence of a session: the same for all holders in one epoch; 0 without epochs."""
         if not self.in_epochs:
             return 0
         fence = self.membership.fence_base + (session >> EPOCH_BITS << FENCE_BITS)

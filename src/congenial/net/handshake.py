@@ -50,6 +50,6 @@ class Handshake:
         return encode_frame(replace(frame, proof=self.said.digest()))
 
     def proven(self, frame: Proven) -> bool:
-        """Whether the proof of a frame fits that has been received."""
+        """True if the proof in a frame that was received is right."""
         self.said.update(encode_frame(replace(frame, proof=b"")))
         return hmac.compare_digest(self.said.digest(), frame.proof)

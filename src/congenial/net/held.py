@@ -66,7 +66,7 @@ class Losable:
         raise NotImplementedError
 
     def _has_run_out(self) -> bool:
-        """Whether it is lost by the clock; for other threads."""
+        """True if it is lost by the clock; for other threads."""
         return False
 
     def _expire(self) -> None:
@@ -108,8 +108,8 @@ class Losable:
 
     def _not_held(self) -> NotHeld:
         if self._why:
-            return LockLost(f"{self.name!r} is not held any more: it was lost, {self._why}")
-        return NotHeld(f"{self.name!r} is not held any more: it has been released")
+            return LockLost(f"{self.name!r} is no longer held: it was lost, {self._why}")
+        return NotHeld(f"{self.name!r} is no longer held: it has been released")
 
     def _lose(self, why: str) -> None:
         if not self._why:
@@ -144,7 +144,7 @@ class Losable:
 
 
 class Loss:
-    """Whether a lock is lost: true or false, and can be awaited. This is what `held.lost` returns.
+    """True or false, as a lock is lost or not, and can be awaited. This is what `held.lost` returns.
 
     >>> import congenial
     >>> with congenial.join_blocking("a", {"a": "127.0.0.1:7101"}) as cluster:

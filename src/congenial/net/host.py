@@ -160,7 +160,7 @@ class Host:
         self.membership.end(self._cannot_save(error))
 
     def _fail_all(self, reason: str) -> None:
-        """This process takes part no more: nothing is held, nothing can be acquired, and its directory is free."""
+        """This process has stopped: nothing is held, nothing can be acquired, and its directory is free."""
         self.turn.silent = True
         failure = ClusterDegraded(reason)
         for entrance in self.locks.entrances():
@@ -169,7 +169,7 @@ class Host:
 
     def _cannot_save(self, error: OSError) -> str:
         return (
-            f"{self.name!r} cannot save its state and takes no part any more: {error.strerror or error}; "
+            f"{self.name!r} cannot save its state and has stopped: {error.strerror or error}; "
             "restart it when that is mended"
         )
 

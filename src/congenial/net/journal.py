@@ -118,7 +118,7 @@ def _head(raw: bytes, start: int) -> tuple[int, int, int] | None:
 
 
 def _has_frame(raw: bytes, start: int, due: int) -> bool:
-    """Whether another frame than the one that is due begins here or later."""
+    """True if another frame than the one that is due begins here or later."""
     at = raw.find(FRAME, start)
     while at >= 0:
         head = _head(raw, at)
@@ -130,7 +130,7 @@ def _has_frame(raw: bytes, start: int, due: int) -> bool:
 
 def _no_frame(raw: bytes) -> str:
     if len(raw) >= 12 and crc32(raw[:4]) == int.from_bytes(raw[4:8], "big") and any(raw[:12]):
-        return "from an earlier version of the program, in a format that is not read any more"
+        return "from an earlier version of the program, in a format that is no longer read"
     return "empty" if not raw else "damaged: it does not begin with a frame"
 
 

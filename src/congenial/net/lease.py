@@ -82,7 +82,7 @@ class Lease:
         return not self.needed or self.clock() < self.granted.get(peer, -math.inf)
 
     def grant(self, peer: int, sent: float, allowed: float) -> bool:
-        """A peer has answered what was sent at this time. Whether the lease goes on that was over."""
+        """A peer has answered what was sent at this time. True if the lease was over, and goes on."""
         until = sent + allowed * (1 - self.drift)
         if until > self.granted.get(peer, -math.inf):
             self.granted[peer] = until
@@ -91,14 +91,14 @@ class Lease:
         return self._goes_on()
 
     def _goes_on(self) -> bool:
-        """Whether the lease goes on that was seen to be over."""
+        """True if the lease, which was seen to be over, goes on."""
         if not self.lapsed or self.clock() >= self.until:
             return False
         self.lapsed = self.told = False
         return True
 
     def look(self) -> bool:
-        """Whether holders have to be told now that the lease is over. To be called often. If it is over because this
+        """True if holders have to be told now that the lease is over. To be called often. If it is over because this
         process was stopped, the others may not have gone on yet: their answers are waited for."""
         now = self.clock()
         if now - self.looked_at > self.stopped:

@@ -4,10 +4,10 @@ Messages are numbered. The sender keeps each until the receiver has acknowledged
 it sends back, or with an `Ack` when it has nothing to send), and sends again what is missing after a new connection.
 The receiver skips what it has already. So a connection may break at any byte.
 
-What a link keeps is bounded where work begins: a process whose links are full asks for no more locks until they have
+What a link keeps is bounded where work begins: a process whose links are full stops asking for locks until they have
 drained (`Link.full`). Messages that others caused are never held back, or two processes could wait for each other to
 drain. Where work goes on without a peer that is away, the peer is sent little. If that becomes too much after all, it
-is dropped. The peer learns of that when it is back (`Hello.dropped`), and begins anew. Where it cannot, it must be
+is dropped. The peer learns of that when it is back (`Hello.dropped`), and begins again. Where it cannot, it must be
 restarted.
 """
 
@@ -221,7 +221,7 @@ class Link(Writer):
             self.receiver.on_frame(self, frame)
 
     def _on_other_number(self, number: int) -> None:
-        """Either it was sent again, and received already, or messages are missing."""
+        """An unexpected number: a duplicate, or a gap."""
         if number > self.received:
             raise ProtocolError(f"message {number} came where {self.received + 1} was due")
 
@@ -249,7 +249,7 @@ class Link(Writer):
     def attach(self, connection: Pipe, received: int) -> None:
         """Use a connection from now on, and send again what the peer, which has `received` messages, has missed."""
         if received > self.sent:
-            raise ProtocolError(f"claims {received} messages, but only {self.sent} were sent")
+            raise ProtocolError(f"says it has received {received} messages, but only {self.sent} were sent")
         if self.connection is not None:
             self.connection.abort()
         self._on_ack(received)

@@ -249,10 +249,10 @@ def _bind(made: socket.socket, path: Path, mode: int, group: int) -> None:
 
 
 def _check_dead(path: Path) -> None:
-    """`ConfigError` unless a socket is there on which nobody listens any more."""
+    """`ConfigError` unless a socket is there on which nobody listens."""
     mode = os.lstat(path).st_mode
     if not stat.S_ISSOCK(mode):
-        raise ConfigError(f"{path} is {_kind(mode)}, which stays as it is: give another path for the node's socket")
+        raise ConfigError(f"{path} is {_kind(mode)} and is not replaced: give another path for the node's socket")
     with socket.socket(socket.AF_UNIX) as probe:
         probe.setblocking(False)
         result = probe.connect_ex(str(path))

@@ -272,14 +272,14 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]], Primitives):
         return host
 
     async def close(self) -> None:
-        """Take part no more. What this process holds is released.
+        """Stop taking part. What this process holds is released.
 
         A member that has founded the cluster is expected back, and keeps its vote. One that has entered by seeds leaves
-        for good, as with `leave`."""
+        permanently, as with `leave`."""
         await self._end(bool(self.config.seeds))
 
     async def leave(self) -> None:
-        """Take part no more, for good: the others agree to go on without this process and its vote."""
+        """Leave the cluster permanently: the others agree to continue without this process and its vote."""
         await self._end(True)
 
     async def _end(self, for_good: bool) -> None:
@@ -318,8 +318,9 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]], Primitives):
             raise not_settled(membership)
 
     async def wait_ended(self) -> str:
-        """Wait until this process takes part no more, for good, and return why: another process has taken its name, or
-        its state cannot be saved. Nothing can be acquired then; join again, or end. Never returns in good times."""
+        """Wait until this process has permanently stopped taking part, and return the reason: another process has taken
+        its name, or its state cannot be saved. Nothing can be acquired then; join again, or end. Does not return while
+        all is well."""
         membership = self._host.membership
         await membership.over.wait()
         return membership.ended

@@ -40,7 +40,7 @@ class LoopCall(Generic[T]):
         self.task.add_done_callback(self._settle)
 
     def abandon(self) -> None:
-        """Nobody waits for it any more. Runs in the loop's thread, so the call is either done or can be cancelled."""
+        """Nobody waits for it now. Runs in the loop's thread, so the call is either done or can be cancelled."""
         assert self.task is not None
         if not self.task.done():
             self.task.cancel()

@@ -47,7 +47,7 @@ class MarkFile:
         return found
 
     def create(self, identity: bytes) -> None:
-        """Begin anew: nothing is synced yet."""
+        """Begin from the start: nothing is synced yet."""
         os.ftruncate(self.file, 0)
         empty = pack_mark(Mark(0, identity, os.getpid()))
         os.pwrite(self.file, empty + empty, 0)

@@ -144,7 +144,7 @@ class Membership:
         self.crowded = False  # a link is full
         self.serving = False  # the cluster is open, and the links have room: locks may be asked for
         self.closing = False
-        self.ended = ""  # why this process takes part no more, if that is for good
+        self.ended = ""  # why this process has stopped, if that is permanent
         self.over = asyncio.Event()  # it does not
         self.electorate: Callable[[], Collection[int]] = lambda: range(self.n)  # members of which a majority is needed
         self.forgetful_voters: Callable[[], Collection[int]] = (
@@ -276,7 +276,7 @@ class Membership:
             self._check_open()
 
     def stop(self) -> None:
-        """Ask for nothing any more."""
+        """Stop asking for locks."""
         self.closing = True
         self.serving = False
 
@@ -366,7 +366,7 @@ class Membership:
         found = self.find(hello.sender)
         peer = found.peer
         if hello.incarnation <= 0:
-            raise ProtocolError(f"{hello.sender!r} says that it is in no life")
+            raise ProtocolError(f"{hello.sender!r} sent no incarnation number")
         if hello.address and self.elastic:
             found.know_place(checked_address(hello.address))
         same = hello.incarnation == self.roster.known(peer)
@@ -379,7 +379,7 @@ class Membership:
             )
         sent = found.sent if same else 0
         if hello.expected == self.incarnation and hello.received > sent:
-            raise ProtocolError(f"claims {hello.received} messages, but only {sent} were sent")
+            raise ProtocolError(f"says it has received {hello.received} messages, but only {sent} were sent")
         return found
 
     def _doubt_founding(self, hello: Hello) -> None:
@@ -396,7 +396,7 @@ class Membership:
         """What to tell a process that looks for the members."""
         self.greeting.check_newcomer(seek, certified)
         if not self.opened.is_set() or self.closing:
-            raise ProtocolError(f"{self.name!r} does not take part yet, or no more")
+            raise ProtocolError(f"{self.name!r} has not joined yet, or has left")
         places = {link.name: link.places[0] for link in self.links if link.peer in self.needed and link.places}
         return Welcome(self.founders, self.roster.founded, ((self.name, self.address), *places.items()))
 
@@ -415,7 +415,7 @@ class Membership:
             raise ProtocolError(f"{link.name!r} was restarted without its state; restart the whole cluster")
 
     def _is_there(self, link: Link) -> bool:
-        """Whether a peer takes part, or did a moment ago: if only its connection broke, it calls again at once."""
+        """True if a peer takes part, or did a moment ago: if only its connection broke, it calls again at once."""
         now = self.now()
         if link.connection is None:
             return not link.away and now - link.detached_at < CALLS_AGAIN * self.timing.reconnect
@@ -483,7 +483,7 @@ class Membership:
         """A process that was started later has our name. If nobody has accepted us yet, it may be gone, and our clock
         slow: begin again, as if we had been started later still."""
         if self.took_part:
-            self.end(f"{self.name!r} takes part no more: {link.name!r} says that {reason}")
+            self.end(f"{self.name!r} has stopped: {link.name!r} says that {reason}")
             return
         self.roster.incarnations[self.me] = new_incarnation(known)
         self.remember_number(self.incarnation)
@@ -491,7 +491,7 @@ class Membership:
             connection.abort()
 
     def end(self, reason: str) -> None:
-        """Take part no more, for good."""
+        """Stop taking part permanently."""
         if not self.ended:
             self.ended = reason
             self.decided.set()
@@ -578,7 +578,7 @@ class Membership:
     def _on_suspicion(self, link: Link) -> None:
         if self.opened.is_set() and self.listener is not None:
             self.listener.on_suspicion(link.peer, link.away)
-        self.on_acknowledged(link)  # a link to a peer that is away may not count any more
+        self.on_acknowledged(link)  # a link to a peer that is away may no longer count
 
     # -- opening and serving ---------------------------------------------------------------------------
 
@@ -627,7 +627,7 @@ class Membership:
             self.storage.save("founders", self.founders)
 
     def check_crowd(self) -> None:
-        """Ask for no more locks if a link is full. To be called after sending."""
+        """Stop asking for locks if a link is full. To be called after sending."""
         if not self.crowded and any([link.full and not self._goes_on_without(link) for link in self.links]):
             self.crowded = True
             self.serving = False
@@ -639,7 +639,7 @@ class Membership:
             self._check_open()
 
     def _goes_on_without(self, link: Link) -> bool:
-        """Whether work goes on although the peer is away; it is then sent little."""
+        """True if work goes on although the peer is away; it is then sent little."""
         return link.away and self.rejoins
 
 

@@ -88,7 +88,7 @@ def readable(name: str) -> str:
 
 
 def is_text(name: str) -> bool:
-    """Whether a name can be written as text; otherwise it was given as bytes that are not UTF-8."""
+    """True if a name can be written as text; otherwise it was given as bytes that are not UTF-8."""
     try:
         name.encode()
     except UnicodeEncodeError:

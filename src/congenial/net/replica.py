@@ -111,7 +111,7 @@ class Barred(Message):
 
 @dataclass(frozen=True)
 class Gone(Message):
-    """The sender takes no part any more."""
+    """The sender has stopped taking part."""
 
 
 class Replicated(WME2):

@@ -26,7 +26,7 @@ for anybody. They also tell a process what it is itself:
 A process that enters a cluster later, by seeds, is told how the cluster began before anything else. It is like one that
 is forgetful.
 
-Fences must grow from one cluster to the next, when all members begin anew. So incarnations and fences are numbers on
+Fences must grow from one cluster to the next, when all members begin again. So incarnations and fences are numbers on
 one scale. Their upper bits count ticks of a 32nd of a second since 2025, and each epoch of a lock counts as one tick:
 
     an incarnation is     (tick at the start)       and finer parts of the tick and random bits below
@@ -112,7 +112,7 @@ class Roster:
         return tuple([self.incarnations[process] for process in range(self.n)])
 
     def has_founded(self) -> bool:
-        """Was the cluster founded by this process, in this life?"""
+        """True if this process has founded the cluster, in this life."""
         return self.me < len(self.founded) and self.founded[self.me] == self.incarnations[self.me]
 
     def known(self, peer: int) -> int:
@@ -125,7 +125,7 @@ class Roster:
             self.incarnations.pop(peer, None)
 
     def admits(self, peer: int, incarnation: int) -> bool:
-        """Whether a peer may be talked to in this incarnation. An earlier one than the last known never returns."""
+        """True if a peer may be talked to in this incarnation. An earlier one than the last known never returns."""
         known = self.known(peer)
         return known == incarnation or (incarnation > known and (self.rejoins or not self.pinned))
 
@@ -154,7 +154,7 @@ class Roster:
         return self.rejoins or not self.pinned or incarnations == self.view
 
     def began_as(self, incarnations: tuple[int, ...]) -> bool:
-        """Whether the cluster may have begun with these incarnations."""
+        """True if the cluster may have begun with these incarnations."""
         return self.founded in ((), incarnations)
 
     def hear_founded(self, incarnations: tuple[int, ...]) -> bool:

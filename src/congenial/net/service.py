@@ -60,7 +60,7 @@ class Service:
             self.sessions.discard(session)
 
     def close(self) -> None:
-        """Listen no more, and end all connections. The programs lose what they hold."""
+        """Stop listening, and end all connections. The programs lose what they hold."""
         if self.forked or self.closed:
             return  # in a forked child it is for the parent to do
         self.closed = True
@@ -76,7 +76,7 @@ class Service:
                 session.writer.close()
 
     async def end(self) -> None:
-        """The same, and wait until the programs know it, or cannot rely on what they hold any more."""
+        """The same, and wait until the programs know it, or can no longer rely on what they hold."""
         self.close()
         now = asyncio.get_running_loop().time
         deadline = now() + min(self.cluster._host.locks.lease.left(), FIRST_PATIENCE)

@@ -131,7 +131,7 @@ class DirectoryStorage(Storage):
             try:
                 self._sync()
             except OSError:
-                self.failed = True  # what is on disk is not known any more, and another try could not tell
+                self.failed = True  # what is on disk is no longer known, and another try could not tell
                 raise
 
     def _sync(self) -> None:
@@ -165,7 +165,7 @@ class DirectoryStorage(Storage):
     def check(self) -> None:
         for part in (self.log, self.mark):
             if part is None:
-                raise OSError(errno.EIO, "the state directory is not in use any more")
+                raise OSError(errno.EIO, "the state directory is no longer in use")
             try:
                 there = os.path.samestat(os.stat(part.path), os.fstat(part.file))
             except (FileNotFoundError, NotADirectoryError):

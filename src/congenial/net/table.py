@@ -83,7 +83,7 @@ class LockTable:
         return self.membership.n
 
     def is_settled(self) -> bool:
-        """Can locks be acquired here, as far as the members agree on who they are?"""
+        """True if locks can be acquired here, as far as the members agree on who they are."""
         return True
 
     async def settled(self, deadline: float | None) -> bool:
@@ -91,7 +91,7 @@ class LockTable:
         return True
 
     async def leave(self, for_good: bool) -> None:
-        """This process holds nothing any more. If it leaves for good, wait until the others have agreed to go on
+        """This process no longer holds anything. If it leaves for good, wait until the others have agreed to go on
         without it and its vote, if they can."""
 
     # -- made on first use -----------------------------------------------------------------------------
@@ -283,7 +283,7 @@ class LockTable:
         return min([waiter.since for waiter in firsts if waiter is not None], default=None)
 
     def _fail_hopeless(self, now: float) -> None:
-        """Tell tasks that wait for a peer that is away, once that has lasted a while: it may be for ever."""
+        """Tell tasks that wait for a peer that is away, once that has lasted a while: it may never end."""
         self.complaint.look(self._waiting_since, now)
         patience = self.membership.timing.suspect_after
         since = hopeless_since(self.membership, now)

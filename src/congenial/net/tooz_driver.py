@@ -8,8 +8,8 @@ The URL names the socket of a node on this machine; or nodes elsewhere, with the
     congenial://10.0.0.1:7201?node=a&ca=ca.pem&certificate=web.pem&key=web.key
 
 A coordinator is a client of that node (`congenial.net.client`). Groups are notes behind locks. As long as a
-coordinator runs, it holds a lock of its own; when it crashes, its node releases that, and it is no member of its groups
-any more. So nothing needs heartbeats.
+coordinator runs, it holds a lock of its own; when it crashes, its node releases that, and it is no longer a member
+of its groups. So nothing needs heartbeats.
 """
 
 from __future__ import annotations

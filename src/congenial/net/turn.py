@@ -37,7 +37,7 @@ class Turn:
         self.unwritten: list[Writer] = []
         self.soon: Callable[[Callable[[], None]], object] | None = None  # calls when tasks that were let in have run
         self.admits = False  # this turn has let in a task, which has not run yet
-        self.silent = False  # what cannot be saved must not be promised: nothing leaves any more
+        self.silent = False  # what cannot be saved must not be promised: nothing leaves from now on
         self.on_failure: Callable[[OSError], None] | None = None  # called once, if the state cannot be saved
 
     def __enter__(self) -> None:

@@ -59,7 +59,7 @@ MOST_IDLE: Final = 2000  # locks that are kept for their next use; if there are 
 MAKES_ROOM: Final = 3  # locks that are looked at for each new one; two looks forget one that was used once
 SWEPT_AT_A_TIME: Final = 200  # locks that one tick may forget
 SWEEPS: Final = 200  # ticks in which all are looked at, if they are more
-LEAVING: Final = 2.0  # seconds for the others to agree that this process is a member no more
+LEAVING: Final = 2.0  # seconds for the others to agree that this process has left
 LEAVING_VOTER: Final = 8  # times the patience, if it has a vote that they could need, and they can still agree
 PAUSE: Final = 0.01  # seconds, before looking again whether objects are up to date
 
@@ -186,7 +186,7 @@ class ViewedLocks(LockTable):
         return [*self.used, *self.objects.values()]
 
     def _look_at_used(self, most: int) -> None:
-        """Some of those that were in use are not any more."""
+        """Look at up to `most` locks that were in use, and unlist those that no longer are."""
         for _ in range(min(len(self.used), most)):
             entrance = self.used.popleft()
             if entrance.idle or entrance.forgotten:

@@ -12,7 +12,7 @@ speak the latest such one (`Link.speaks`). So a release may
   exception, because its receiver must be able to write it as it was sent: what is new in it belongs in `also`;
 - add frames that may be ignored: a member ignores frames that it does not know, from peers with a later protocol;
 - raise the last number of `SPEAKS`, and send to a peer only what both understand. The first number is raised when
-  nothing that old need be understood any more, at the earliest one release later.
+  nothing that old need be understood, at the earliest one release later.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ class Known(Frame, tag=12):
     """The locks that the sender knows: a semaphore with how many tasks it admits, any other lock with 0."""
 
     locks: tuple[tuple[str, int], ...]
-    last: bool  # there are no more
+    last: bool  # the last of these frames
 
 
 class Notice(Frame, Generic[Body], tag=16):

@@ -8,7 +8,7 @@ of them have can operations be issued. An operation counts only when all members
 Looking back from the new view, the first view in which something may have happened is the one that counts: every whole
 replica that was prepared then, or later, has what is needed. If no such replica is there, one has to wait: a process
 that is away may have it. If it does not come, the object can go on with the latest replica that
-is left, or begin anew if there is none. Operations may be lost by that. It takes the crash of a majority.
+is left, or start empty if there is none. That may lose operations. It takes the crash of a majority.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_STRETCHES: Final = 64
 
 Stretch = tuple[int, int]
 Stretches = tuple[Stretch, ...]
-"""Views in a row, first and last."""
+"""The first and the last of consecutive views."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

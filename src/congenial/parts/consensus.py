@@ -152,7 +152,7 @@ class Consensus(Part):
         return self.decisions[instance]
 
     def forget(self, below: int) -> None:
-        """Drop all instances with smaller numbers. Processes that have not decided them get no more help."""
+        """Drop all instances with smaller numbers. Processes that have not decided them get no further help."""
         if below <= self.low:
             return
         self.low = below
@@ -337,7 +337,7 @@ class Consensus(Part):
     # -- accepting and deciding ------------------------------------------------------------------------
 
     def _is_new(self, src: int, instance: int, ballot: int, out: Out) -> bool:
-        """May we still promise or vote in a ballot? If not, tell its owner why."""
+        """True if we may still promise or vote in a ballot. If not, its owner is told why."""
         if instance in self.decisions:
             out.send(src, Decide(instance, self.decisions[instance]))
             return False

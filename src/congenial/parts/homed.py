@@ -45,7 +45,7 @@ class Homed(QueuedLoopback):
         raise NotImplementedError
 
     def is_at_rest(self) -> bool:
-        """Would a new node do as well, one that begins above the `floor`?"""
+        """True if a new node, which begins above the `floor`, could take its place."""
         raise NotImplementedError
 
     def floor(self) -> Floor:

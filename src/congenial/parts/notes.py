@@ -4,7 +4,7 @@ Only the holder of a note's lock reads it to change it, or writes it. The voters
 a majority of them has every note that was written. The rest is as in Paxos (Lamport 1998), with the lock's fence as the
 number of a ballot: fences grow and belong to one holder each.
 
-- To read, a holder asks the voters (`Look`). Each promises to accept nothing from holders with smaller fences any more.
+- To read, a holder asks the voters (`Look`). Each promises to accept nothing more from holders with smaller fences.
   When a majority has answered, the note with the largest stamp is the present one. If not all that answered had it, the
   holder writes it again before anybody acts on it.
 - To write, a holder sends the note to the voters (`Put`). When a majority has accepted it, it is written. A voter that
@@ -13,7 +13,7 @@ number of a ballot: fences grow and belong to one holder each.
 
 So a holder that does not know yet that it has lost its lock changes nothing.
 
-When there is a new view, nobody answers for the old one any more. A voter of the new view is complete, and answers,
+When there is a new view, nobody answers for the old one. A voter of the new view is complete, and answers,
 when it knows every note that a majority of earlier voters may have accepted, and every promise. It asks them
 (`Gather`), and each tells its notes and its base (`Had`): the last view in which it was a complete voter. One that is
 complete in the new view knows enough for others. Otherwise, let b be the latest base that was told. In b, a majority
@@ -189,7 +189,7 @@ class Notes(Part):
         self.retry(out)
 
     def keeps(self) -> bool:
-        """Is this process one that keeps the notes?"""
+        """True if this process is one of those that keep the notes."""
         return (self.me, self.birth) in self.view[1]
 
     def is_complete(self) -> bool:
@@ -310,8 +310,8 @@ class Notes(Part):
             self._on_had(src, msg, out)
 
     def _is_asked(self, src: int, number: int, key: str, fence: int, turn: int) -> bool:
-        """Is this the answer of a voter to a question? It may be one to a question of an earlier life of mine, with the
-        same number."""
+        """True if this is the answer of a voter to a question. It may be one to a question of an earlier life of mine,
+        with the same number."""
         if number not in self.questions or src not in [process for process, _ in self.view[1]]:
             return False
         question = self.questions[number]

@@ -78,7 +78,7 @@ class Replica(Part):
         self.bound = max(self.bound, position)
 
     def is_due(self) -> bool:
-        """Can the next operation be executed?"""
+        """True if the next operation can be executed."""
         return self.whole and self.applied < self.bound and self.applied + 1 in self.queue
 
     def execute(self) -> tuple[Entry, object]:
@@ -93,7 +93,7 @@ class Replica(Part):
         return entry, self.machine.apply(entry[3])
 
     def has_executed(self, process: int, view: int, position: int) -> bool:
-        """Was the operation executed that this process issued in a view, for a position?"""
+        """True if the operation was executed that this process issued in a view, for a position."""
         return self.last.get(process, (-1, 0)) == (view, position)
 
     def drop_queue(self) -> None:
@@ -114,7 +114,7 @@ class Replica(Part):
         self.last = {}
 
     def log_since(self, age: int, position: int) -> Entries | None:
-        """What was executed after a position; None if that is not known any more. Every history begins alike."""
+        """What was executed after a position; None if that is no longer known. Every history begins alike."""
         if (age != self.age and position > 0) or not self.applied - len(self.log) <= position <= self.applied:
             return None
         return tuple(self.log[len(self.log) - (self.applied - position) :])

@@ -6,7 +6,7 @@ Row = tuple[int, ...]
 
 
 def contains(row: Row, member: int) -> bool:
-    """Is it a member of the row? As `member in row`, which would compare it with all members before it.
+    """True if it is a member of the row. As `member in row`, which would compare it with all members before it.
 
     >>> contains((1, 3, 5), 3), contains((1, 3, 5), 4)
     (True, False)

@@ -141,7 +141,7 @@ class Clock(Vector):
 
 
 def build_compression(text: str, n: int) -> bool:
-    """Whether vectors are compressed, as a user writes it."""
+    """True if vectors are compressed, as a user writes it."""
     if text not in ("full", "compressed"):
         raise ConfigError(f"vectors must be full or compressed, not {text!r}")
     return text == "compressed"

@@ -50,7 +50,7 @@ FIRST_PAUSE: Final = 1.0  # before a process asks to join again
 LONGEST_PAUSE: Final = 64.0
 EXILE: Final = 64.0  # before a process asks to join that was excluded for the second time; doubles with every time
 LONGEST_EXILE: Final = 16  # times that
-CALM_AFTER: Final = 20  # times that: a member that was not excluded for so long begins anew
+CALM_AFTER: Final = 20  # times that: after so long without being excluded, a member's exile is the shortest again
 BIRTHS: Final = 1 << 48  # so many numbers to draw from
 NOBODY: Final = -1
 ENOUGH: Final = 3  # founders, which can do without the votes of others
@@ -192,7 +192,7 @@ class Views(Part):
         return member[3] if member is not None and member[1:3] == (self.birth, self.life) else -1
 
     def _is_member(self, process: int, msg: Join | Leave) -> bool:
-        """Is a process a member in the life in which it sent this?"""
+        """True if a process is a member in the life in which it sent this."""
         member = self.view.member(process)
         return member is not None and member[1:3] == (msg.birth, msg.life)
 
@@ -200,11 +200,11 @@ class Views(Part):
         return (self.me, self.birth) in self.view.voters
 
     def has_voted(self) -> bool:
-        """Has this process voted for a next view?"""
+        """True if this process has voted for a next view."""
         return self.view.number + 1 in self.consensus.accepted
 
     def has_majority(self) -> bool:
-        """Does this process hear a majority of the voters?"""
+        """True if this process hears a majority of the voters."""
         heard = [voter for voter in self.view.voters if self._hears(voter)]
         return 2 * len(heard) > len(self.view.voters)
 
@@ -225,7 +225,7 @@ class Views(Part):
         return self._is_leader(self.me)
 
     def _is_leader(self, process: int) -> bool:
-        """Is this the first voter that this process hears?"""
+        """True if this is the first voter that this process hears."""
         for voter in self.view.voters:
             if self._hears(voter):
                 return voter[0] == process
@@ -241,7 +241,7 @@ class Views(Part):
             self._ask(out)
 
     def leave(self, out: Out, keeps_vote: bool = False) -> None:
-        """Ask to be a member no longer. This process must hold nothing, and acquire nothing any more."""
+        """Ask to be a member no longer. This process must hold nothing, and acquire nothing from now on."""
         self.takes_part = False
         self.keeps_vote = keeps_vote
         leave = Leave(self.view.number, self.birth, self.life, keeps_vote)
@@ -431,18 +431,18 @@ class Views(Part):
         return found
 
     def _is_leaver(self, process: int) -> bool:
-        """Is this process to be a voter no more?"""
+        """True if this process is to lose its vote."""
         return process in self.dismissed or not self.leavers.get(process, True)
 
     def _is_lost(self, process: int, present: dict[int, Member]) -> bool:
-        """Does nobody hear this member? This process is none, and others may hear a member that it does not hear."""
+        """True if this process does not hear a member, and none of those that it hears does."""
         if process not in self.suspects:
             return False
         heard = {*present, *self.applicants} - self.suspects - {self.me}
         return all([process in self.reports.get(other, ()) for other in sorted(heard)])
 
     def _is_outdated(self, member: Member) -> bool:
-        """Has the process been restarted since it became this member?"""
+        """True if the process has been restarted since it became this member."""
         process, birth, life, _, _ = member
         applicant = self.applicants.get(process)
         return applicant is not None and applicant[:2] != (birth, life)
@@ -486,7 +486,7 @@ class Views(Part):
         return tuple(voters[:size])
 
     def _look(self, out: Out) -> None:
-        """Has the next view been decided on?"""
+        """True if the next view has been decided on."""
         number = self.view.number + 1
         if self.consensus.decided(number):
             members, voters, left = cast(Value, self.consensus.decision(number))
@@ -578,7 +578,7 @@ class Views(Part):
     # -- messages --------------------------------------------------------------------------------------
 
     def receives(self, msg: Message) -> bool:
-        """Is this a message of views?"""
+        """True if this is a message of views."""
         return isinstance(msg, (View, Report, Question, Join, Leave, Renew, Assign, ConsensusMessage))
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
@@ -621,7 +621,7 @@ class Views(Part):
         out.send(process, self.view)
 
     def is_current(self, src: int, number: int, out: Out) -> bool:
-        """Is something that a process sent for the current view? If for an earlier one, send it the view."""
+        """True if something that a process sent is for the current view. If for an earlier one, send it the view."""
         if number < self.view.number and src not in self.informed:
             self.inform(src, out)
         return number == self.view.number
@@ -649,7 +649,7 @@ class Views(Part):
         self._doubt_source(src, out)
         place = self._place(src)
         if place >= 0 and not self._hears(self.view.voters[place]):
-            self._suspect_voter(src, out)  # it votes no more
+            self._suspect_voter(src, out)  # it no longer votes
         elif place >= 0:  # it may have missed this before
             if self.suspects:
                 out.send(src, self._own_report())
@@ -658,8 +658,8 @@ class Views(Part):
         self._review(out)
 
     def _has_stayed(self, src: int, msg: Leave) -> bool:
-        """Is a process still the member that sent this in an earlier view? Then it counts. Otherwise two members that
-        leave and pass a vote on to each other would never hear that both leave."""
+        """True if a process is still the member that sent this in an earlier view. Then it counts. Otherwise two
+        members that leave and pass a vote on to each other would never hear that both leave."""
         member = self.view.member(src)
         return member is not None and self._is_member(src, msg) and member[3] <= msg.view
 
@@ -667,7 +667,7 @@ class Views(Part):
         self.applicants.pop(src, None)
         if self._is_member(src, msg):
             self.leavers[src] = msg.keeps_vote
-        else:  # what it says does not go for an earlier life of it, which answers no more
+        else:  # what it says does not go for an earlier life of it, which no longer answers
             self.dismissed.add(src)
             self.reports.pop(src, None)
             if src in self.asked:

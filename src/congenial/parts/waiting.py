@@ -26,7 +26,7 @@ class Waiting(Part):
         self.highest = 0  # of the priorities
 
     def __bool__(self) -> bool:
-        """Does any request wait?"""
+        """True if any request waits."""
         return len(self.processes) > 0
 
     def add(self, process: int, groups: Groups) -> None:

@@ -86,7 +86,7 @@ def unfinished(events: Sequence[Event]) -> list[str]:
     for process in sorted(history.states):
         state = history.states[process]
         if state == ASKING:
-            left.append(f"starvation freedom: process {process} waits for ever")
+            left.append(f"starvation freedom: process {process} waits forever")
         elif state == ISSUING:
             left.append(f"operation progress: process {process} is never answered")
         if process in history.leaving and state != AWAY and history.rests:

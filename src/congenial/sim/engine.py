@@ -58,7 +58,7 @@ from congenial.systems.streams import stream
 from congenial.systems.system import System
 
 MOST_TIMEOUTS_IN_A_ROW: Final = 100_000  # without an entry or a delivery, before a run is called stuck
-MOST_LATE_TIMEOUTS: Final = 1000  # after the last request is served: heartbeats alone would go on for ever
+MOST_LATE_TIMEOUTS: Final = 1000  # after the last request is served: heartbeats alone would go on forever
 PROGRESS_EVERY: Final = 0xFFFF  # events
 
 
@@ -135,7 +135,7 @@ class Engine(Out):
     # -- the loop --------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Run to the end: until nothing can happen any more, all requests are served, or time is up."""
+        """Run to the end: until nothing more can happen, all requests are served, or time is up."""
         for process in range(self.n):
             self.think(process)
         try:

@@ -34,7 +34,7 @@ class Spread:
 
     @property
     def kept(self) -> bool | None:
-        """Do the hops obey the law? None if there is no law."""
+        """True if the hops obey the law; None if there is no law."""
         if self.law is None:
             return None
         least, most = self.law.least_for(self.sizes), self.law.most_for(self.sizes)
@@ -93,7 +93,7 @@ def _run(scenario: Scenario) -> Engine:
     waiters = engine.judge.waiters()
     if waiters:
         names = ", ".join([str(process) for process in waiters])
-        raise CongenialError(f"{engine.system.name} deadlocks: nothing can happen any more, and these wait: {names}")
+        raise CongenialError(f"{engine.system.name} deadlocks: nothing more can happen, and these wait: {names}")
     return engine
 
 

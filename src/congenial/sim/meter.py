@@ -58,7 +58,7 @@ class Meter:
         self.lone_cost_min: i64 = 0
         self.lone_cost_max: i64 = 0
         self._sent: i64 = 0  # messages, from the beginning
-        self._lone_from: i64 = -1  # what had been sent when a process asked alone; -1: none did, or not alone any more
+        self._lone_from: i64 = -1  # what had been sent when a process asked alone; -1: none is alone
 
     def restart(self, now: float) -> None:
         """The warm-up is over: forget the counts, but not which session is going on."""

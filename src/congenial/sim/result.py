@@ -78,7 +78,7 @@ class Result:
     seed: int
     runs: int = 1
     waiting: tuple[int, ...] = ()
-    """The processes that still waited when nothing could happen any more: a deadlock."""
+    """The processes that still waited when nothing more could happen: a deadlock."""
     violation: str = ""
     trace: tuple[Event, ...] = field(default=(), repr=False)
     """The last events before a violation or a deadlock."""
@@ -111,7 +111,7 @@ class Result:
             return f"VIOLATION: {self.violation}"
         if self.waiting:
             names = ", ".join([str(process) for process in self.waiting])
-            return f"DEADLOCK: nothing can happen any more, and these wait: {names}"
+            return f"DEADLOCK: nothing more can happen, and these wait: {names}"
         if self.entries < self.requests:  # time was up, crashes interrupted some, or they were during the warm-up
             return f"{self.entries} entries counted of {self.requests} requests, no violation"
         return f"all {self.entries} requests served, no violation"

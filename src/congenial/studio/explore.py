@@ -333,7 +333,7 @@ def _most_issued(events: Sequence[Event]) -> int:
 
 
 def _has_early_timer(territory: Territory, steps: Sequence[Action]) -> bool:
-    """Does a timer run out while something else can still happen?"""
+    """True if a timer runs out while something else can still happen."""
     place = Place(territory, [])
     for step in steps:
         timers = [(one.node, one.timer) for one in place.possible if one.event == TIMER]

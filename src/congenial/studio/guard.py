@@ -83,7 +83,7 @@ def _hostname(host: str) -> str:
 
 
 def _is_address(name: str) -> bool:
-    """Is this an address, which nobody can make another name for?"""
+    """True if this is an address, not a name, which anybody could let point here."""
     try:
         ip_address(name)
     except ValueError:

@@ -9,7 +9,7 @@ from typing import Any
 from congenial.net.histogram import BUCKETS
 
 MOST_POINTS = 600
-GAP = 20.0  # seconds without a look, after which curves begin anew
+GAP = 20.0  # seconds without a look, after which curves start again
 LOSSES_FOR = 60.0  # seconds for which it is told that locks were lost
 COUNTERS = ("entries", "messages", "waits", "waits_total", "timeouts", "losses", "cost")
 COLUMNS = ("at", "entries", "messages", "mean", "most", "waiting", "inside", "timeouts")

@@ -23,9 +23,9 @@ MOST_EVENTS = 400_000  # of a run that a page shows: beyond that a browser runs 
 
 @dataclass(frozen=True)
 class Recording:
-    """`about` are the parameters worth showing, as name and value. `timed`: its times are of simulated time, not the
-    numbers of steps. `seed`: of the simulator, which drew the nodes' choices with it. `cut_short`: the run went on
-    after the last of the events. `seen`: what was seen of a cluster from outside, if that is what it is."""
+    """A run that a page shows. `about` holds the parameters worth showing, as name and value. `timed`: its times are
+    simulated times, not the numbers of steps. `seed`: that of the simulator, with which it drew the nodes' choices.
+    `cut_short`: the run went on after the last event. `seen`: set if a cluster was watched from outside."""
 
     system: System
     events: Sequence[Event]

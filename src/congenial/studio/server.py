@@ -197,7 +197,7 @@ class Studio:
             name = wish.get("name") if isinstance(wish, dict) else None
             path = find_tables(self.folders).get(str(name))
             if path is None:
-                raise ConfigError(f"there are no results {shown(name)} any more")
+                raise ConfigError(f"the results {shown(name)} no longer exist")
             return {"documents": open_table(str(name), path)}
 
         return await self.carry_out(request, work)

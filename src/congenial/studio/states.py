@@ -173,7 +173,7 @@ def _last(path: str) -> str:
 
 
 def _is_record(frozen: Any) -> bool:
-    """Is this the frozen state of a node, a part or another record?"""
+    """True if this is the frozen state of a node, a part or another record."""
     return (
         isinstance(frozen, tuple)
         and len(frozen) > 0

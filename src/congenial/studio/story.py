@@ -63,7 +63,7 @@ class Story:
     def _end(self, span: Span, told: dict[str, Seen | None], entered: list[float], now: float) -> None:
         """It was over some time after the last look: when the next task entered, if one did."""
         if span.node not in told:
-            span.end = self.looked  # the node does not answer any more
+            span.end = self.looked  # the node no longer answers
         else:
             span.end = min([start for start in entered if start >= self.looked], default=now)
         span.end = max(span.end, span.start)

@@ -84,5 +84,5 @@ def carry_out(work: Callable[[Any], dict[str, object]]) -> None:
         tell({"running": False, "error": str(error)})
     except MemoryError:
         tell({"running": False, "error": "there is not enough memory for this: ask for fewer nodes or requests"})
-    except (BrokenPipeError, KeyboardInterrupt):  # nobody listens any more
+    except (BrokenPipeError, KeyboardInterrupt):  # nobody is left to listen
         sys.stderr.close()

@@ -44,7 +44,7 @@ class System:
 
     @property
     def concurrent_entry(self) -> bool:
-        """Does the problem promise concurrent entry, and the algorithm keep that promise?"""
+        """True if the problem promises concurrent entry, and the algorithm keeps that promise."""
         return self.problem.concurrent_entry and self.spec.concurrent_entry
 
     def operation(self, process: int, number: int) -> object:

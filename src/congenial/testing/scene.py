@@ -103,7 +103,7 @@ class Scene:
         return f"{who} enters while the lease of {early} lasts" if early else ""
 
     def _has_lease(self, name: str, newcomer: int, now: float) -> bool:
-        """Whether no other group may be inside yet, because of this holder."""
+        """True if no other group may be inside yet, because of this holder."""
         return self.judge.holds[self.processes[name]] != newcomer and self.leases.get(name, now) > now
 
     def leave(self, who: str) -> str:

@@ -183,7 +183,7 @@ class Suite:
         return test
 
     def _copies(self, order: str) -> Callable[[], str]:
-        """A node made anew from its state before each of its steps does what the node itself would have done."""
+        """A node that is made from its state before each of its steps does what the node itself would have done."""
 
         def test() -> str:
             steps = 0
@@ -258,7 +258,7 @@ class Suite:
         return test
 
     def _none_leaves(self, nodes: int, order: str, seed: int) -> Stepper:
-        """A random run in which all processes ask for one group and none leaves, until nothing can happen any more."""
+        """A random run in which all processes ask for one group and none leaves, until nothing more can happen."""
         rng = stream(seed, 0)
         stepper = Stepper(System(self.algorithm, nodes, self.options), order == "fifo")
         outside = list(range(nodes))

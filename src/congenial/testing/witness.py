@@ -112,7 +112,7 @@ class Witness:
         except (ConnectionError, asyncio.CancelledError):
             pass
         finally:
-            for lock, who in mine:  # a reporter that is gone does not hold anything any more
+            for lock, who in mine:  # a reporter that is gone no longer holds anything
                 self.scenes[lock].leave(who)
             self.writers.discard(writer)
             writer.close()

@@ -25,7 +25,7 @@ Decided here, where the text leaves it open:
 - A message of the new instance that arrives before RESUME counts as RESUME: its sender has received one.
 - Requests conflict as the problem says: old requests for mutual exclusion are served one by one, k at a time where k
   may be inside, and a request for any of several groups joins the first batch that suits it.
-- A process that recovers after a crash stays out for ever, and its requests are never granted: others may hold what it
+- A process that recovers after a crash stays out forever, and its requests are never granted: others may hold what it
   believes to hold.
 """
 

@@ -204,7 +204,7 @@ class Epochs(Instances):
             self._look(out)
 
     def abstains(self) -> bool:
-        """Has it lost its memory, so that it must not vote on the next epoch?"""
+        """True if it has lost its memory, so that it must not vote on the next epoch."""
         return not self._may_vote(self.instance + 1)
 
     def _may_vote(self, epoch: int) -> bool:
@@ -228,13 +228,13 @@ class Epochs(Instances):
         elif isinstance(msg, Decide):
             self._install(epoch, cast(Members, msg.value), out)
         elif self._may_vote(epoch):
-            if src in self.abstainers:  # no longer; otherwise two such processes could outbid each other for ever
+            if src in self.abstainers:  # no longer; otherwise two such processes could outbid each other forever
                 self._on_voting(src, out)
             self.consensus.receive(src, msg, out)
             self._look(out)
 
     def _look(self, out: Out) -> None:
-        """Has an epoch been decided?"""
+        """True if an epoch has been decided."""
         decided = [epoch for epoch in self.consensus.decisions if epoch > self.instance]
         if decided:
             epoch = max(decided)

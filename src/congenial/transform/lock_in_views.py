@@ -81,8 +81,8 @@ class LockInViews(Node):
             self._ask(out)
 
     def begin(self, view: int, members: tuple[int, ...], home: int, member: bool, floor: Floor = NO_FLOOR) -> None:
-        """Begin anew in a view. The home goes on above the floor. For others it says nothing: it may be that of another
-        lock, whose home they are."""
+        """Begin again in a view. The home goes on above the floor. For others it says nothing: it may be that of
+        another lock, whose home they are."""
         self.view = view
         self.members = members
         self.home = home
@@ -126,7 +126,7 @@ class LockInViews(Node):
             self.inner.relax(LockOut(self, out))
 
     def is_at_rest(self) -> bool:
-        """May this lock `begin` anew, above its `floor`?"""
+        """True if this lock may `begin` again, above its `floor`."""
         if self.phase != IDLE or self.inner is None:
             return self.phase == IDLE
         return self.inner.is_at_rest() and (self.serving or not self.is_home())
@@ -198,7 +198,7 @@ class LockInViews(Node):
         return self.inherited
 
     def fences_low(self) -> bool:
-        """Is another view needed soon?"""
+        """True if another view is needed soon."""
         return self.fence - (self.view << EPOCH_BITS) > LAST_FENCE // 2
 
     # -- messages --------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ operations be issued. Members whose replicas are not whole (new ones, those that
 ask one that is for the operations that they lack, or for its whole state, piece by piece. They keep what is issued
 meanwhile. Nobody waits for them, unless so few replicas are whole that their voters are no majority.
 
-A process that is not a member any more while it waits for the outcome of an operation learns it when it is back. Until
+A process that is no longer a member while it waits for the outcome of an operation learns it when it is back. Until
 then it is inside for its application, but has lost the lock (`lost`).
 """
 
@@ -55,7 +55,7 @@ class Chosen(Message):
 
 @dataclass(frozen=True)
 class Prepared(Message):
-    """To the home: I am; and perhaps my replica is whole."""
+    """To the home: I am prepared. With `whole`, my replica is whole."""
 
     whole: bool
 
@@ -76,7 +76,7 @@ class Want(Message):
 
 @dataclass(frozen=True)
 class Lacking(Message):
-    """What comes after a position: operations, the first ones of which were executed. Are these all?"""
+    """Operations after a position, the first `executed` of which were executed; with `all`, there are no others."""
 
     age: int
     position: int
@@ -294,7 +294,7 @@ class ObjectInViews(LockInViews):
             self._on_go(out)
 
     def _enough(self) -> bool:
-        """Are the voters with whole replicas a majority? Otherwise all that can be must be whole."""
+        """True if the voters with whole replicas are a majority. Otherwise all that can be must be whole."""
         voters = [process for process in self.voters if process in self.whole]
         return 2 * len(voters) > len(self.voters) or self.whole.issuperset(self._named())
 
@@ -320,7 +320,7 @@ class ObjectInViews(LockInViews):
         return self.begun and self.replica.whole
 
     def is_sending(self) -> bool:
-        """Does another process wait for a state that I have?"""
+        """True if another process waits for a state that I have."""
         return len(self.outgoing) > 0 or len(self.wanting) > 0
 
     def behind(self) -> int:

@@ -2,7 +2,7 @@
 
 The processes agree on views (`congenial.parts.views`), and the lock follows them. In each view a new instance of the
 algorithm runs on the members, with one of them as its home. A process that is inside when the view changes stays
-inside. Every member tells the home whether it is. When all have, nobody can enter in an earlier view any more, and the
+inside. Every member tells the home whether it is. When all have, nobody can still enter in an earlier view, and the
 home begins with those that are inside: others that are compatible with them enter at once.
 
 A process that is not a member has lost what it held. So has one that was not a member of some view in between. It may
@@ -43,7 +43,7 @@ ONLY_LOCK: Final = ""
 @dataclass(frozen=True)
 class Told(Message):
     """To a home: I have left all earlier views, and am inside of these of your locks; and, if this is the `last` such
-    message, of no others. Leases of processes that are members no more last for `rest` seconds, as far as I know, and
+    message, of no others. Leases of processes that are no longer members last for `rest` seconds, as far as I know, and
     my own for `lease` seconds."""
 
     view: int
@@ -92,7 +92,7 @@ LockMessage = Told | InView | Inherited
 @mypyc_attr(allow_interpreted_subclasses=True)
 class InViews(Wrapper):
     """One lock in a cluster of its own. The last `visitors` processes are no members at the beginning: each joins when
-    it asks for the lock, and leaves the cluster when it has left the lock. With `forget` a process begins anew when it
+    it asks for the lock, and leaves the cluster when it has left the lock. With `forget` a process starts again when it
     has not used the lock for a while."""
 
     messages: ClassVar[Messages] = (Told,)

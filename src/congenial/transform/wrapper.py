@@ -59,7 +59,7 @@ class Wrapper(Node):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class WrapperOut(Out):
-    """Passes on all that the inner node does. It is made anew for every step, and is never part of a node's state."""
+    """Passes on all that the inner node does. Each step has a new one, which is never part of a node's state."""
 
     def __init__(self, outer: Wrapper, out: Out) -> None:
         self.outer = outer

@@ -11,7 +11,7 @@ change of session takes one hop for leaders and, as the fastest of several messa
 When is the next session planned? As soon as it would be as large as what is still outstanding: earlier, and it starts
 with few members; later, and its tokens arrive when they could have been in use. Tokens that arrive late make the home
 hurry: it then plans that much sooner, perhaps several sessions ahead. A session is also closed when all its first
-members have left: otherwise latecomers could keep it open, and others waiting, for ever.
+members have left: otherwise latecomers could keep it open, and others waiting, forever.
 
 A process that joins the running session while nobody waits for another may keep its token: it then enters without a
 message until a NEXT recalls the token. A process that does not ask receives no message and keeps

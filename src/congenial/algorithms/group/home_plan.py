@@ -167,12 +167,12 @@ class Plan(Part):
             self._forget_what_is_over()
 
     def _is_time(self, size: int) -> bool:
-        """Should the next session, of so many members, be planned now? Then nobody can join the last one any more."""
+        """True if the next session, of so many members, should be planned now. Then nobody can join the last one."""
         last = self.sessions[-1]
         if not last.tokens:
             return True
         if len(self.sessions) == 1 and (last.kept or min(last.tokens) > last.first):
-            return True  # kept tokens must be recalled; and latecomers must not keep a session open for ever
+            return True  # kept tokens must be recalled; and latecomers must not keep a session open forever
         outstanding = sum([len(session.tokens) for session in self.sessions])
         return outstanding * HASTE <= size * (HASTE + self.haste)
 

@@ -224,7 +224,7 @@ class RA2(Node):
         return self.requested[process] > self.vf.values[process]
 
     def _is_out_of_date(self, process: int) -> bool:
-        """Has the process been invited since it last told of its entries, as far as is known to another group?"""
+        """True if, as far as is known, the process was invited to another group after it last told of its entries."""
         entries = self.vf.values[process]
         same = self.wanted[process] == self.group and self.requested[process] >= entries
         return entries > self.told[process] and not same

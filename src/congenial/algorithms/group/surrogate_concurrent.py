@@ -11,7 +11,7 @@ Atreya, Mittal & Peri 2007, section VIII-A. The paper does not say what happens 
 may still invite. That it keeps it gives a meaning to the paper's condition (2), "its weight is one". A leader also
 invites itself, if it comes back. A LOCKED names all rivals, not one, since that one might be over, and another not.
 Changed: when the last rival in its queue is cancelled, a member forwards the requests that it had held back because of
-it. As published it forwards "never for an old request", and such a request can wait for ever at a member whose leader
+it. As published it forwards "never for an old request", and such a request can wait forever at a member whose leader
 has left and is never asked to step down.
 """
 

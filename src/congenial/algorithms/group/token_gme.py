@@ -215,7 +215,7 @@ class TokenGME(Node):
     # -- a token ---------------------------------------------------------------------------------------
 
     def _is_pending(self, process: int) -> bool:
-        """Does a process wait for a token, as far as I and my token know?"""
+        """True if a process waits for a token, as far as I and my token know."""
         return self.requested[process] > self.fulfilled[process]
 
     def _pending_number(self, process: int) -> int:
@@ -223,7 +223,7 @@ class TokenGME(Node):
         return self.fulfilled[process] + 1
 
     def _is_idle(self) -> bool:
-        """Is my token unused? It is in use from its arrival, even while it is not safe yet (section 3.2)."""
+        """True if my token is unused. It is in use from its arrival, even while it is not safe yet (section 3.2)."""
         return self.phase == IDLE
 
     def _knows_conflict(self) -> bool:
@@ -266,7 +266,7 @@ class TokenGME(Node):
             self._enqueue(process)
 
     def _admits(self, process: int) -> bool:
-        """May a process join the present session?"""
+        """True if a process may join the present session."""
         return self.group in self.wanted[process]
 
     def _enqueue(self, process: int) -> None:

@@ -1,8 +1,8 @@
 """TokenGME with bounded numbers: requests and sessions are counted up to L, and then again from 1.
 
-A process whose request L has been fulfilled asks all others to count its requests anew, and makes no further request
+A process whose request L has been fulfilled asks all others to count its requests from 1, and makes no further request
 before all have agreed. Each agrees when it has received all L requests, so that none is still in transit. Sessions are
-counted anew by the holder of the primary token, before the session that would be L+1: it tells all others how many
+counted from 1 by the holder of the primary token, before the session that would be L+1: it tells all others how many
 secondary tokens were ever issued, and begins session 1 when all have received that many releases.
 
 Mittal & Mohan 2007, section 5.2, where L is called smax and must be at least 2. Two things had to be changed. First,
@@ -44,7 +44,7 @@ SPEC = replace(
     fences=False,  # its session numbers start again
     messages=Law("0", "2*n-1 + 4*(n-1)/L"),
     size="6n",
-    waiting=Law("0", "4"),  # a round trip more where sessions are counted anew
+    waiting=Law("0", "4"),  # a round trip more where sessions are counted from 1 again
     options=(
         *token_gme.SPEC.options,
         Option("limit", "16", "the largest number, smax in the paper", build_limit, "L", ("2", "3", "16")),
@@ -54,7 +54,7 @@ SPEC = replace(
 
 @dataclass(frozen=True)
 class ResetRequests(Message):
-    """Count my requests anew."""
+    """Count my requests from 1 again."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class RequestsReset(Message):
 
 @dataclass(frozen=True)
 class ResetSessions(Message):
-    """Count sessions anew."""
+    """Count sessions from 1 again."""
 
     tokens: int  # secondary tokens issued in all sessions                       totalNoOfTokensIssued
 

@@ -4,7 +4,7 @@ The holder of the main token may enter, and hands subtokens to others that ask f
 quorum. A process that wants to enter asks its own quorum. The two quorums have a member in common, which passes the
 request on to the holder, or keeps it while it knows of no holder. A subtoken is given back to its issuer when its
 process leaves. When a request for another group waits, the holder tells its quorum that it leaves. The members confirm,
-so that no request is on its way to it any more. When it also has all subtokens back and is not inside itself, it passes
+so that no request is still on its way to it. When it also has all subtokens back and is not inside itself, it passes
 the main token, with all requests that wait, to the process of the first. That process enters, and admits all others
 that ask for the same group.
 
@@ -88,7 +88,7 @@ class Acquired(Message):
 
 @dataclass(frozen=True)
 class Leave(Message):
-    """Pass nothing on to me any more."""
+    """Stop passing requests on to me."""
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ class TQGmx(QueuedLoopback):
             self._begin_session(out)
 
     def _is_mine_next(self) -> bool:
-        """Will I be in the next session? Then the main token stays."""
+        """True if I will be in the next session. Then the main token stays."""
         group = self.queue[0][2]
         return any(asked[0] == self.me and asked[2] == group for asked in self.queue)
 

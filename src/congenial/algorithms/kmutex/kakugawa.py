@@ -285,12 +285,12 @@ class Kakugawa(Loopback):
             raise self.unexpected(src, msg)
 
     def _awaits(self, member: int, number: int) -> bool:
-        """Is this about my current request? Answers may arrive after I have released a member."""
+        """True if this is about my current request. Answers may arrive after I have released a member."""
         return self.phase == WAITING and number == self.number and member in self.asked and member not in self.locks
 
     def _is_asked_back(self, src: int) -> bool:
         return self.inquired and not self.kept and self.locked_for is not None and self.locked_for[1] == src
 
     def _knows(self, src: int) -> bool:
-        """Do I have a request of this process?"""
+        """True if I have a request of this process."""
         return src in self.known

@@ -4,11 +4,11 @@ It is Suzuki and Kasami's algorithm with k tokens. A process without a token num
 others. A process with a spare token sends it, and a process that leaves sends its token to the head of that token's
 queue. The k tokens travel apart, so none knows all that has been served, and a process may be sent several tokens for
 one request. It enters with the first and sends the others on, or keeps them. A process with a spare token enters
-without a message. To send few tokens in vain, every process remembers what any token has told it (PLN) and tells it to
-every token that it sends.
+without a message. To send few tokens that are not needed, every process remembers what any token has told it (PLN) and
+tells it to every token that it sends.
 
 Srimani & Reddy 1992; Velazquez 1993, section 6. Changed: a token counts a request as served when a token is sent for
-it, or used for it, not only when its process leaves. It will be served, and fewer tokens are sent in vain. The k tokens
+it, or used for it, not only when its process leaves. It will be served, and fewer tokens are sent. The k tokens
 start at k different processes. Left out: the bound on numbers. There, rounds of L requests are kept apart by
 acknowledgements (the survey corrects the condition at their start, RN[i] = 2 for "RN[i] := 1" in procedure P1). But a
 token that is in transit for long knows nothing of several rounds, and the survey does not say how its numbers are then
@@ -136,7 +136,7 @@ class SrimaniReddy(Node):
         out.send(dst, Privilege(tuple(queue[1:]), tuple(self.served)))
 
     def _is_outstanding(self, process: int) -> bool:
-        """Is a request known that no token is known to serve? It may have been served nevertheless."""
+        """True if a request is known that no token is known to serve. It may have been served nevertheless."""
         return self.requested[process] > self.served[process]
 
     def _may_come(self, token: Privilege) -> bool:

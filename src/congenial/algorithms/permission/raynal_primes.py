@@ -105,7 +105,7 @@ class RaynalPrimes(Node):
             self._decide(out)
 
     def _decide(self, out: Out) -> None:
-        """Is the product Q/A_i?"""
+        """True if the product is Q/A_i."""
         numerator, denominator = product([self.value, *self.received])
         if numerator * self.prime == self.all_primes * denominator:
             self.enter(out)

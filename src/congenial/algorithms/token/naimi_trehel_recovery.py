@@ -9,7 +9,7 @@ itself. The elected process makes a token and tells all others: everyone makes i
 again if it waits.
 
 Naimi & Trehel 1988 and Velazquez 1993, section 4. One thing is corrected: two processes can become each other's next,
-and would tell each other for ever that all is well (docs/errata.md). A process that was told so once queries the second
+and would tell each other forever that all is well (docs/errata.md). A process that was told so once queries the second
 time. The rest is added, for a process that recovers, which the paper does not consider, and for a lost message:
 - A process that recovers knows nothing, and begins with a query. Until that query (not one of an earlier life) is
   answered, or an election is over, it accepts no request and no token: the token may be an old one.

@@ -3,7 +3,7 @@
 A controller that has lost its memory asks all others what they know (LOST). Each answers with the highest age of a
 token that it knows of, its own latest request, and the latest request that it has seen of the process that asks
 (KNOWN). Until all have answered, the process makes no promise and takes no token: it might have promised not to. Then
-it takes part as one that has nothing. If it had the token, that is lost and will be made anew.
+it takes part as one that has nothing. If it had the token, that is lost and a new one will be made.
 
 Nishio, Li & Manning 1990, as described in Velazquez 1993, section 4: since what a controller stores "is difficult to
 keep and might not be recoverable in a catastrophic controller failure, a mechanism that uses information propagation is

@@ -141,7 +141,7 @@ class RaymondRecovery(RaymondTree):
                 out.send(neighbour, Advise(self.unanswered.pop(neighbour), here, asked, self.entries))
 
     def _knows_without(self, neighbour: int) -> bool:
-        """Have I been told where the token is, without this neighbour?"""
+        """True if I have been told where the token is, without this neighbour."""
         others = [other for other in self.neighbours if other != neighbour]
         return self.holder == self.me or self.holder in others or all([other in self.advice for other in others])
 

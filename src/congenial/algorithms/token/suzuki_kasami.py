@@ -105,7 +105,7 @@ class SuzukiKasami(Node):
         out.broadcast(Request(self.requested[self.me]))
 
     def _is_outstanding(self, process: int) -> bool:
-        """Is the latest request known of a process the one after the last that was served?"""
+        """True if the latest request known of a process is the one after the last that was served."""
         return self.requested[process] == self.served[process] + 1
 
     def _hand_on(self, out: Out) -> None:

@@ -324,7 +324,7 @@ class WME1(WeakNode):
                 return
 
     def _should_end(self) -> bool:
-        """Is the owner suspected? Or are we the owner, and out of fences?"""
+        """True if the owner is suspected, or if we are the owner and out of fences."""
         used_up = self.owner == self.me and self.entries >= type(self).most_entries
         return used_up or self.owner in self.consensus.suspects
 

@@ -154,7 +154,7 @@ class ClusterBarrier(Shared[BarrierState]):
         await self._change(step)
 
     async def reset(self) -> None:
-        """Begin anew. Tasks that wait get `BarrierBroken`."""
+        """Start again from the beginning. Tasks that wait get `BarrierBroken`."""
 
         def step(state: BarrierState) -> None:
             if state.waiting or state.broken:
@@ -190,7 +190,7 @@ class ClusterBarrier(Shared[BarrierState]):
 
 
 def _break(state: BarrierState, ticket: Ticket) -> bool:
-    """A task waits no more for the others. Whether the barrier is broken for it: not if all have come meanwhile."""
+    """A task stops waiting for the others. True if that breaks the barrier for it: not if all have come meanwhile."""
     if not ticket.is_over(state):
         state.broken = True
         state.waiting = []

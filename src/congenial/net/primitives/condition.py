@@ -165,7 +165,7 @@ class ClusterCondition(Shared[ConditionState]):
 
 
 def _drop(state: ConditionState, ticket: str) -> bool:
-    """Wait no more; whether the ticket was still there, so that nobody had notified it."""
+    """Stop waiting; True if the ticket was still there, so that nobody had notified it."""
     if ticket in state.waiting:
         state.waiting.remove(ticket)
         return True

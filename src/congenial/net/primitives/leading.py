@@ -1,4 +1,4 @@
-"""The election of a leader: one process at a time leads, and is told when it does not any more."""
+"""The election of a leader: one process at a time leads, and is told when it no longer does."""
 
 from __future__ import annotations
 

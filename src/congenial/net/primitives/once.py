@@ -88,7 +88,7 @@ class Once(Shared[OnceState]):
                 raise held._not_held()
 
     async def done(self) -> bool:
-        """Whether it has been done."""
+        """True if it has been done."""
         return (await self._fresh()).done
 
     def __repr__(self) -> str:

@@ -113,7 +113,7 @@ def _same(state: S) -> S:
 
 
 async def within(timeout: float | None, work: Callable[[], Any]) -> bool:
-    """Whether some work was done within so many seconds."""
+    """True if some work was done within so many seconds."""
     try:
         async with asyncio.timeout(checked_timeout(timeout)):
             await work()

@@ -143,7 +143,7 @@ def packings(n: int, quorums: list[tuple[int, ...]]) -> tuple[int, int]:
 
 
 def all_meet(n: int, quorums: list[tuple[int, ...]]) -> bool:
-    """Do any two of the quorums have a member in common?"""
+    """True if any two of the quorums have a member in common."""
     containing = [0] * n
     for index, members in enumerate(quorums):
         for member in members:

@@ -237,7 +237,7 @@ export class ExploreView {
     const wasOpen = /** @type {HTMLDetailsElement | null} */ (this.panel.querySelector("details"))?.open ?? false;
     const withFaults = /** @type {HTMLInputElement | null} */ (document.getElementById("with-faults"))?.checked ?? false;
     const ended = !place.run.ok ? [h("p", { class: "wrong" }, place.run.verdict)] : [];
-    if (!place.steps.length && place.run.ok) ended.push(h("p", { class: "empty" }, "Nothing can happen any more, and nobody waits."));
+    if (!place.steps.length && place.run.ok) ended.push(h("p", { class: "empty" }, "Nothing more can happen, and nobody waits."));
     this.panel.replaceChildren(
       h("h2", {}, "What can happen"),
       h("p", { class: "actions" },

@@ -12,7 +12,7 @@ const LEFT = 64; // pixels for the names
 const TOP = 18; // and for the times
 const STEPS = [5, 10, 15, 30, 60, 120, 300]; // seconds between two of them
 const APART = 66; // pixels
-const MOST_STEPS = 4; // tasks waiting, beyond which steps grow no more
+const MOST_STEPS = 4; // tasks waiting, beyond which steps stop growing
 
 /**
  * @param {SVGSVGElement} svg @param {LockStory} story @param {import("./cluster_view.js").ClusterDocument} doc
