@@ -68,9 +68,11 @@ bench: $(VENV)/tools $(VENV)/built  ## how fast engine, checker and locks are, b
 	@for script in benchmarks/*.py; do if grep -q __main__ $$script; then $(BIN)/python $$script || exit 1; fi; done
 
 JOBS ?= 1
-reproductions: $(VENV)/tools $(VENV)/built  ## run all experiments of the papers again, and make their pages: make reproductions JOBS=2
+reproductions: $(VENV)/tools $(VENV)/built  ## run all experiments again, and make their pages: make reproductions JOBS=2
 	nice -n 19 $(BIN)/congenial reproduce all --docs docs --jobs $(JOBS)
+	nice -n 19 $(BIN)/python docs/choosing/make.py
 	$(PYTEST) tests/lab/test_paper_pages.py
+	$(PYTEST) tests/test_docs.py -k choosing
 
 soak: $(VENV)/tools $(VENV)/built  ## five nodes, 200 tasks, cut connections, for five minutes
 	$(BIN)/python tests/net/soak.py --seconds 300

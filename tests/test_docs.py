@@ -8,6 +8,7 @@ import csv
 import inspect
 import os
 import re
+import runpy
 import shutil
 import socket
 import subprocess
@@ -213,16 +214,46 @@ def test_files_and_names_on_the_page_exist(page: Path) -> None:
     assert [name for name in sorted(names) if name not in rooms and name not in congenial.__all__] == []
 
 
+def choosing() -> tuple[str, dict[str, dict[tuple[str, float], dict[str, str]]]]:
+    """The page, and the data beside its figures: by sweep, algorithm and value."""
+    data = {}
+    for name, parameter in (("load", "think"), ("groups", "groups")):
+        with (DOCS / "choosing" / f"{name}.csv").open(encoding="utf-8") as file:
+            data[name] = {(row["algorithm"], float(row[parameter])): row for row in csv.DictReader(file)}
+    return (DOCS / "choosing.md").read_text(encoding="utf-8"), data
+
+
+def test_the_page_on_choosing_was_made_by_the_code_that_is_here() -> None:
+    text, _ = choosing()
+    script = runpy.run_path(str(DOCS / "choosing" / "make.py"))
+    assert script["about"]() in text, f"the code has changed since the page was made; run: {script['COMMAND']}"
+
+
 def test_the_page_on_choosing_says_what_its_figures_show() -> None:
-    """The numbers in its table are those of the data beside its figure."""
-    text = (DOCS / "choosing.md").read_text(encoding="utf-8")
-    with (DOCS / "choosing" / "load.csv").open(encoding="utf-8") as file:
-        rows = {(row["algorithm"], float(row["think"])): row for row in csv.DictReader(file)}
+    """The numbers in its table and in its sentences are those of the data beside its figures."""
+    text, data = choosing()
+    rows = data["load"]
     for name in {name for name, _ in rows}:
         light, heavy = rows[name, 10000.0], rows[name, 0.0]
         messages = [float(row["messages_per_entry"]) for row in (light, heavy)]
         waiting, entries = float(light["waiting_time_mean"]), 1000 * float(heavy["throughput"])
         assert f"| `{name}` | {messages[0]:.1f} | {messages[1]:.1f} | {waiting:.0f} | {entries:.0f} |" in text
+
+    def span(metric: str, think: float, names: str) -> str:
+        found = [float(rows[name, think][metric]) for name in names.split(", ")]
+        return f"({min(found):.0f} to {max(found):.0f})"
+
+    assert f"permissions {span('waiting_time_mean', 10000.0, 'agrawal-el-abbadi, maekawa, ricart-agrawala')}" in text
+    straight = span("sync_delay_mean", 0.0, "naimi-trehel, neilsen-mizuno tree=star, suzuki-kasami, ricart-agrawala")
+    assert f"`ricart-agrawala` {straight}" in text
+    assert f"quorums {span('sync_delay_mean', 0.0, 'agrawal-el-abbadi, maekawa')}" in text
+    assert f"(`raymond-tree`: {float(rows['raymond-tree', 10000.0]['waiting_time_mean']):.0f})" in text
+
+    def gain(groups: float) -> str:
+        found = [float(data["groups"][name, groups]["throughput"]) for name in ("token-gme", "suzuki-kasami")]
+        return f"{found[0] / found[1]:.1f}"
+
+    assert f"`token-gme` makes {gain(2.0)} times as many entries as a plain lock, with 20 groups {gain(20.0)}" in text
 
 
 def test_the_sweeps_about_choosing_can_be_run() -> None:
