@@ -1,9 +1,13 @@
 """Logical clocks: every message carries the time of its sender, and is received at a later time.
 
 Lamport 1978; Velazquez 1993, section 5. A request takes its time as its number. So a process that has heard of a
-request, however indirectly, asks with a larger number: requests that are not concurrent are served in their order. The
-clock advances with every message that is received and every request that is made, not between any two events: only
-requests are ever compared, and the checker then has fewer states to tell apart.
+request, however indirectly, asks with a larger number: requests that are not concurrent are served in their order.
+
+As Velazquez states Lamport's rules, a process that receives a message sets its clock "greater than or equal to its
+present value and greater than" the message's time, and it "increments its logical clock [...] between any two succesive
+events". The first rule is kept to the letter. Of the second one only what numbers need is kept: a clock grows by one
+with every request, and not with other events. So a message with an old time leaves the clock as it is. Only the times
+of requests are ever compared, and the checker has fewer states to tell apart.
 """
 
 from __future__ import annotations

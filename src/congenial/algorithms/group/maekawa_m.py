@@ -9,13 +9,13 @@ all the locks must be asked back, up to b of them, where b processes use the mem
 messages in the worst case, with surficial quorums of degree d O(qn/d).
 
 Joung 2003, as described in Atreya, Mittal & Peri 2007, sections I, III-B and VII; the original was not available. As
-there, a member can be locked for n requests, and requests are numbered by Lamport's logical clocks, which grow with
-every message (`parts/clocks.py`). Ours are two things. The oldest request decides; so nobody starves, since no more are
-admitted ahead of a request once it is the oldest. And, as in our Maekawa, a request that is overtaken in the queue is
-told that it has lost. Groups beyond the number the quorums are made for share a quorum (see
-`parts/quorums/surficial.py`). Channels must be FIFO. Added: fences. Members remember the largest they were told of, and
-the largest of another group. One more than the largest of all other groups is the same for all that are inside
-together.
+there, a member can be locked for n requests, and requests are numbered by Lamport's logical clocks: every message
+carries its sender's clock, and is received at a later time (`parts/clocks.py`). Ours are two things. The oldest request
+decides; so nobody starves, since no more are admitted ahead of a request once it is the oldest. And, as in our Maekawa,
+a request that is overtaken in the queue is told that it has lost. Groups beyond the number the quorums are made for
+share a quorum (see `parts/quorums/surficial.py`). Channels must be FIFO. Added: fences. Members remember the largest
+they were told of, and the largest of another group. One more than the largest of all other groups is the same for all
+that are inside together.
 
 Cost: REQUEST, LOCKED and RELEASE for every other member, at most one FAILED, and INQUIRE, RELINQUISH and a second
 LOCKED for every lock asked back: at most b when a request arrives, and b when the oldest one leaves. A session begins
