@@ -15,16 +15,16 @@ invited. So every process keeps two vectors:
 A follower that leaves tells all others: with the reply it owes, or else with RELEASE.
 
 From Joung, who describes RA2 in outline on his page about the problem ("The Congenial Talking Philosophers in Complete
-Networks"): the two vectors, what they count and what each is for, and that processes inside capture others. From Mittal
-& Mohan 2007, sections 1.1, 4 and 4.3: leaders and followers, the cost, and that vectors are compressed, by Singhal and
-Kshemkalyani's scheme, which needs FIFO channels. The text of Joung 2002 was not available. So this much is guessed:
-which messages carry which vector (the sizes that Mittal & Mohan measured fit one vector, with REQUEST: see
-docs/reproductions/token-gme.md); that requests which do not know of each other are ordered by how many requests they
-know of, then by process (by process alone, three of them can defer each other in a circle); that a request known to be
-served is not answered; that INVITE serves as the leader's reply and REPLY as a follower's release. The cost comes out
-as published: a leader sends at most 2(n-1) messages and n-1 invitations, a follower 2(n-1) and n-1 releases. Added:
-sessions are numbered, for the fence. A leader has had a reply from every leader of the session before, so all leaders
-of a session compute the same number.
+Networks"): the two vectors, what they count and what each is for, and that processes inside capture others. The stored
+copies of that page break off before its list of RA2's steps, so these were not read. From Mittal & Mohan 2007, sections
+1.1, 4 and 4.3: leaders and followers, the cost, and that vectors are compressed, by Singhal and Kshemkalyani's scheme,
+which needs FIFO channels. The text of Joung 2002 was not available. So this much is guessed: which messages carry which
+vector (the sizes that Mittal & Mohan measured fit one vector, with REQUEST: see docs/reproductions/token-gme.md); that
+requests which do not know of each other are ordered by how many requests they know of, then by process (by process
+alone, three of them can defer each other in a circle); that a request known to be served is not answered; that INVITE
+serves as the leader's reply and REPLY as a follower's release. The cost comes out as published: a leader sends at most
+2(n-1) messages and n-1 invitations, a follower 2(n-1) and n-1 releases. Added: sessions are numbered, for the fence. A
+leader has had a reply from every leader of the session before, so all leaders of a session compute the same number.
 """
 
 from __future__ import annotations
