@@ -74,7 +74,8 @@ def test_a_later_request_is_told_that_it_failed() -> None:
 
 
 def test_a_process_that_has_succeeded_ignores_the_inquiry_and_one_that_has_failed_yields() -> None:
-    """ "If it has not, it cedes its permission by sending a yield message ... If it has succeeded, it ignores" it."""
+    """ "If it has not, it cedes its permission by sending a yield message ... If it has succeded, it
+    ignores the inquire messsage." """
     asker = process(3)
     request(asker)
     receive(asker, 0, Locked(1))

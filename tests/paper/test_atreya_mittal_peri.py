@@ -206,7 +206,7 @@ def leader_b() -> Any:
 
 
 def test_every_invitation_takes_half_of_the_leader_s_weight() -> None:
-    """ "A leader upon entering a forum sets its weight to one. Upon sending an INVITE message a leader reduces its
+    """ "A leader upon entering a forum sets its weight to one. 2) Upon sending an INVITE message a leader reduces its
     current weight by half and piggybacks the other half" """
     asker = waiting(SurrogateB, 0, RED)
     receive(asker, 1, Locked(0, 1, 0, ((1, 4, (RED,)),)))
@@ -390,7 +390,7 @@ def test_a_request_forwarded_early_is_kept() -> None:
 
 
 def test_known_conflicts_go_with_the_lock() -> None:
-    """ "If, at the time of sending a LOCKED message to a request, the node is aware of a conflicting request, then the
+    """ "If, at the time of sending a LOCKED message to a request, the node is aware of a conflicing request, then the
     STEPDOWN message is piggybacked on the LOCKED message itself." """
     member = process(SurrogateConcurrent, 1)
     for source, number, group in ((0, 1, RED), (5, 2, RED), (2, 3, BLUE)):

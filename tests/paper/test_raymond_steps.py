@@ -33,7 +33,8 @@ def test_the_story(nodes: list[Any]) -> None:
     assert nodes[E].queue == [E]
     # "Node D adds E's request in its request queue and sends a request to A on its own behalf."
     assert receive(nodes[D], E, Request()) == [f"Request() to {A}"]
-    # "D receives a request from its neighbor F, it enqueues F's request, but it does not send another request to A"
+    # "node D receives a request from its neighbor node F, it enqueues F's request, but it does not send another
+    # request to A"
     assert request(nodes[F]) == [f"Request() to {D}"]
     assert receive(nodes[D], F, Request()) == []
     # "D now wants to enter ..., so it enqueues its own request ..., but it does not send a request to A"

@@ -37,7 +37,7 @@ def test_attributes_and_first_values() -> None:
 
 def test_it_asks_all_and_they_answer_with_their_values() -> None:
     """ "it sends a request message of the form REQUEST(i) to all other N-1 nodes and waits to receive a reply message
-    ... of the form REPLY(j, Xj)" """
+    ... Reply messages have the form REPLY(j, Xj)." """
     assert request(original(1)) == ["Request() to all"]
     assert receive(original(2), 1, raynal_primes.Request()) == ["Reply(numerator=5, denominator=1) to 1"]
 

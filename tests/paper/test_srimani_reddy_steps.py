@@ -69,7 +69,8 @@ def test_a_token_s_queue_tells_of_requests_that_have_not_arrived() -> None:
 
 
 def test_a_spare_token_is_sent_at_once_also_from_inside() -> None:
-    """ "if it holds a token and is not requesting, or it has a spare token, then ... the token is sent to node i" """
+    """ "if it holds a token and is not requesting, or it has a spare token, then ... the token is sent it to node
+    i" """
     idle = process(0)
     assert receive(idle, 3, Request(1)) == ["Privilege(queue=(), served=(0, 0, 0, 1)) to 3"]
     inside = waiting()

@@ -22,7 +22,8 @@ def inside_with_token(me: int = 1, queue: tuple[int, ...] = (), served: tuple[in
 
 
 def test_a_request_goes_to_all_others_with_the_incremented_counter() -> None:
-    """ "it increments its request counter RN[i] and sends a request message REQUEST(i, RN[i]) to all other N-1" """
+    """ "it increments its request counter RN[i] and sends a request message of the form
+    REQUEST(i, RN[i]), to all other N-1 nodes." """
     asker = process(1)
     assert request(asker) == ["Request(number=1) to all"]
     assert asker.requested == [0, 1, 0, 0]
@@ -105,7 +106,7 @@ def test_a_request_that_arrives_during_the_exit_does_not_starve() -> None:
 
 
 class TestBounded:
-    """ "The modified algorithm requires L*N + (N-1) message exchanges for L mutual exclusion entries." """
+    """ "The modified algorithm requires L*N + (N-1) message exchages for L mutual exclusion entries" """
 
     def process(self, me: int) -> Any:
         return node(SuzukiKasamiBounded, me, 3, round="2")

@@ -6,13 +6,13 @@ counted from 1 by the holder of the primary token, before the session that would
 secondary tokens were ever issued, and begins session 1 when all have received that many releases.
 
 Mittal & Mohan 2007, section 5.2, where L is called smax and must be at least 2. Two things had to be changed. First,
-the paper compares a request's number to the number fulfilled in the token "assuming that smax < 1". But then a late
-request 1 of the same round is taken for a new one, and a token is sent to a process that has not asked. And a secondary
-token that was issued two requests of a process ago does not recognise that its request 1 is new: a deadlock. So tokens
-also say in which of two alternating rounds of a process its fulfilled request was made. Second, nothing may be issued
-while sessions are being reset, so the token is of no group meanwhile. The paper leaves to the reader that a process
-gets only one secondary token in a session: here the primary token lists the processes that had one, and others wait for
-the next session. A bounded number cannot be a fence, so none is given.
+the paper compares a request's number to the number fulfilled in the token, and says: "we assume that smax < 1". But
+then a late request 1 of the same round is taken for a new one, and a token is sent to a process that has not asked. And
+a secondary token that was issued two requests of a process ago does not recognise that its request 1 is new: a
+deadlock. So tokens also say in which of two alternating rounds of a process its fulfilled request was made. Second,
+nothing may be issued while sessions are being reset, so the token is of no group meanwhile. The paper leaves to the
+reader that a process gets only one secondary token in a session: here the primary token lists the processes that had
+one, and others wait for the next session. A bounded number cannot be a fence, so none is given.
 """
 
 from __future__ import annotations

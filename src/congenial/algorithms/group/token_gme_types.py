@@ -4,9 +4,9 @@ Such a request is compatible with a session of any of its groups, and counts in 
 holder of the primary token admits a compatible request to the current session only while its queue is empty: behind a
 queued conflict all wait for the next session.
 
-Mittal & Mohan 2007, section 5.1. The paper says "unless there is a conflicting request in the queue". A request that
-waits behind a conflict is in the queue as well, and all that fit a new session are removed when it begins; so that is
-the same.
+Mittal & Mohan 2007, section 5.1. The paper says "unless there is a conflicting request already present in the primary
+token queue". A request that waits behind a conflict is in the queue as well, and all that fit a new session are removed
+when it begins; so that is the same.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ well, without withdrawing its earlier requests. With the locks of any whole quor
 A member that is locked for a younger request asks for its lock back (INQUIRE). A process that is not inside yet returns
 it at once (RELINQUISH), as in the survey: the oldest request is never asked, so there is no deadlock.
 
-Kakugawa et al. 1994; Velazquez 1993, section 6. The survey asks one quorum only, "an appropriate one". Then two
+Kakugawa et al. 1994; Velazquez 1993, section 6. The survey asks one quorum only, "an appropriate quorum". Then two
 processes that choose quorums with a common member keep each other out although fewer than k are inside. Added: a
 process that is inside answers an INQUIRE as well (KEPT), so that the member can tell the older request, which cannot
 succeed there, to look elsewhere. Channels must be FIFO. A process takes its own lock without messages. There is no

@@ -6,8 +6,8 @@ from, which is the new sink. The old sink is served before the new one, and reme
 directly to the next, not along the tree. So every process knows at most one process that waits for it, and all of these
 together are the queue.
 
-Neilsen & Mizuno 1991; Velazquez 1993, section 4. Nothing is changed. For a sink, "the last neighbour from which a
-request was received" is the process itself, where the paper has 0. A request does not name the neighbour that it comes
+Neilsen & Mizuno 1991; Velazquez 1993, section 4. Nothing is changed. For a sink, "the last neighbor node from which a
+request was received" is the process itself, where the survey has 0. A request does not name the neighbour that it comes
 from, since that is its sender. Added: the token counts its entries, for the fence.
 """
 

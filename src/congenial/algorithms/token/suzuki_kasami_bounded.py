@@ -5,10 +5,11 @@ no request of the old one may be in transit, because an old number would be take
 the requests it gets from each other one. When it has received all L of a round it acknowledges the round. The sender
 begins the next round when all others have acknowledged. That is n-1 messages more for L requests: L*n + (n-1).
 
-Suzuki & Kasami 1985 give this cost and "a fixed L >= 2" (Velazquez 1993, section 4, repeats both). How the rounds are
-kept apart is our reconstruction. It does not depend on the order of messages. One round of numbers is not enough: a
-late request 1 would look like the successor of its own round's L, already served. What a process knows of another's
-requests is at most L+1 behind what was served next, so L+2 numbers are needed, and two rounds have them if L >= 2.
+Velazquez 1993, section 4, gives this cost, "where L is a fixed integer greater than or equal to 2", and says that the
+idea is that of Suzuki & Kasami 1985, whose paper was not at hand. How the rounds are kept apart is our reconstruction.
+It does not depend on the order of messages. One round of numbers is not enough: a late request 1 would look like the
+successor of its own round's L, already served. What a process knows of another's requests is at most L+1 behind what
+was served next, so L+2 numbers are needed, and two rounds have them if L >= 2.
 """
 
 from __future__ import annotations
