@@ -39,11 +39,19 @@ def test_every_run_was_seen(name: str, requests: int) -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize(("vectors", "states"), [("full", 602_193), ("compressed", 6_116_069)])
-def test_every_run_of_ra2_with_two_requests_was_seen(vectors: str, states: int) -> None:
+@pytest.mark.parametrize(
+    ("wants", "vectors", "states"),
+    [
+        ("0;1;0", "full", 602_193),
+        ("0;1;0", "compressed", 6_116_069),
+        ("0;1;2", "full", 59_810),
+        ("0;1;2", "compressed", 435_325),
+    ],
+)
+def test_every_run_of_ra2_with_two_requests_was_seen(wants: str, vectors: str, states: int) -> None:
     """With compressed vectors the states differ in what was last sent to whom, too."""
     options = {"vectors": vectors}
-    result = check("ra2", nodes=3, requests=2, groups=2, wants="0;1;0", reduce=False, options=options)
+    result = check("ra2", nodes=3, requests=2, groups=3, wants=wants, reduce=False, options=options)
     assert result.ok
     assert result.complete
     assert result.states == states
