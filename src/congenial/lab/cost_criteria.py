@@ -129,6 +129,42 @@ class _Seen:
 
 
 @dataclass(frozen=True)
+class Extra(Criterion):
+    """What a fault costs: the messages of a run with it, less those of the run with the same seed without it. `pairs`
+    name these: without, with. All differences lie in low..high, two formulas as in `Law`; at the largest size of some
+    pair each of them occurs. Partly, if one of them does not."""
+
+    pairs: tuple[tuple[str, str], ...]
+    algorithm: str
+    low: str
+    high: str
+
+    def judge(self, results: Results) -> Finding:
+        texts: list[str] = []
+        ends: set[str] = set()
+        kept = True
+        for usual, faulty in self.pairs:
+            for point, records in results[faulty].runs.items():
+                laws = {
+                    end: Law(end).most_for(sizes_of(self.algorithm, int(point[0]))) for end in (self.low, self.high)
+                }
+                before = {record.replication.seed: record for record in results[usual].runs[point][self.algorithm]}
+                more = [
+                    _messages(record) - _messages(before[record.replication.seed]) for record in records[self.algorithm]
+                ]
+                kept = kept and laws[self.low] <= min(more) <= max(more) <= laws[self.high]
+            ends |= {end for end, cost in laws.items() if cost in more}
+            texts.append(f"{_span(min(more), max(more), 'to')} at n = {point[0]}, {faulty.rpartition(', ')[2]}")
+        missed = [end for end in (self.low, self.high) if end not in ends]
+        text = "; ".join(texts + ([f"never {' nor '.join(missed)}"] if missed else []))
+        return Finding(text, NOT_REPRODUCED if not kept else PARTLY if missed else REPRODUCED)
+
+
+def _messages(record: Record) -> int:
+    return round(record.measures[COST] * record.entries)
+
+
+@dataclass(frozen=True)
 class Grows(Criterion):
     """In the last figure the mean grows at most a quarter faster than a formula, from the smallest to the largest size.
     Partly, if at most twice as fast."""
