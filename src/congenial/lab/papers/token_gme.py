@@ -174,7 +174,11 @@ TOKEN_GME = Paper(
         " requests are rare and throughput hardly depends on waiting.",
         "Section 4.3 gives three reasons for the difference: the group that most processes wait for goes first, few"
         " releases are waited for instead of replies from all, and those that are not first in a session wait a hop"
-        " less. Tests measure each by itself, and find all three.",
+        " less. `tests/group/test_reasons.py` measures each by itself, and finds all three. With 40 processes priority"
+        " waits 4% less than FIFO, all else equal. A session has 4.3 token holders whose releases are waited for; if"
+        " delays are exponential instead of nearly even, the time between sessions gets 1.17 times as long with RA2,"
+        " and 0.69 times with TokenGME. The first follower of RA2 enters two hops after the end of the last session,"
+        " the first secondary holder one.",
         "The channels' bandwidth of 100 Kb per unit of time is 3125 integers of 32 bits per unit.",
         "Message size is the mean number of integers in a message; headers (sender, kind of message) are not counted.",
         "RA2 runs on FIFO channels, which its compressed vectors need; TokenGME on channels that do not keep order.",
