@@ -15,6 +15,7 @@ from congenial.lab.axis_plots import scale_x
 from congenial.lab.chart_plots import plot_chart
 from congenial.lab.claim_plots import COLOUR
 from congenial.lab.claims import Claim, Criterion
+from congenial.lab.contest_plots import colours_of, legible, luminance
 from congenial.lab.criteria import At, Everywhere, Extreme, Trend
 from congenial.lab.joint_criteria import AtTheSameTime
 from congenial.lab.page import comparison_page
@@ -203,6 +204,18 @@ def test_every_curve_of_a_chart_is_named_in_its_colour(tmp_path: Path) -> None:
         assert written.count(name) == 3, "once in each panel"
     assert len([text for text in written if " load, " in text]) == 3
     assert "light load, 50 to 5000 processes" in written
+
+
+def test_names_of_pale_curves_can_be_read() -> None:
+    families = {str(count): [f"{count}, {number}" for number in range(count)] for count in (7, 5, 4, 3, 2, 3)}
+    colours = [*colours_of(families, ["2"]).values(), *OKABE_ITO]
+    assert any([contrast(colour) < 2 for colour in colours])
+    assert all([contrast(legible(colour)) >= 4.5 for colour in colours])
+    assert [legible(colour) for colour in OKABE_ITO[:1]] == ["#0072b2"], "dark enough as it is"
+
+
+def contrast(colour: str) -> float:
+    return 1.05 / (luminance(colour) + 0.05)
 
 
 @pytest.mark.parametrize(

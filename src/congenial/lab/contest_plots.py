@@ -1,6 +1,7 @@
 """The picture of a contest: a dozen curves in each panel, so every curve is named where it ends.
 
-Each family of algorithms has a colour; its members have shades of it, markers and dashes of their own. Intervals are
+Each family of algorithms has a colour; its members have shades of it, markers and dashes of their own. Names of pale
+curves are darker than these. Intervals are
 left to the tables.
 """
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 COLOURS = (*OKABE_ITO[:3], OKABE_ITO[3], OKABE_ITO[4], "#777777")
 NAME_SIZE = 7.0  # points
 WIDE = 12  # the ratio of the largest value to the smallest from which an axis is logarithmic
+CONTRAST = 4.5  # of small letters and white, at least: WCAG 2, criterion 1.4.3
 APART = 0.057  # the least distance between two names, as a share of a panel's height
 
 Families = Mapping[str, Sequence[str]]
@@ -125,11 +127,33 @@ def name_ends(axes: Axes, ends: Sequence[End]) -> None:
             xycoords="axes fraction",
             textcoords="axes fraction",
             fontsize=NAME_SIZE,
-            color=colour,
+            color=legible(colour),
             va="center",
             annotation_clip=False,
             arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "relpos": (0.0, 0.5)},
         )
+
+
+def legible(colour: str) -> str:
+    """The colour, or so dark a shade of it that small letters can be read on white.
+
+    >>> legible("#000000"), legible("#F0E442")
+    ('#000000', '#7b7522')
+    """
+    from matplotlib.colors import to_hex, to_rgb
+
+    red, green, blue = to_rgb(colour)
+    while 1.05 / (luminance(to_hex((red, green, blue))) + 0.05) < CONTRAST:
+        red, green, blue = 0.95 * red, 0.95 * green, 0.95 * blue
+    return to_hex((red, green, blue))
+
+
+def luminance(colour: str) -> float:
+    """From 0, black, to 1, white, as the Web Content Accessibility Guidelines define it."""
+    from matplotlib.colors import to_rgb
+
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]
+    return sum([share * part for share, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True)])
 
 
 def spread(shares: list[float]) -> list[float]:
