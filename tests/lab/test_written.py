@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from congenial.lab.criteria import At
 from congenial.lab.exhibits import Figure
 from congenial.lab.papers.paper import Paper
 from congenial.lab.sweep import Sweep
-from congenial.lab.written import marked, not_older, older_in, parts_of, with_parts
+from congenial.lab.written import made_by, marked, not_older, older_in, parts_of, with_parts
 
 PAGE = f"# Mine\n\nWords.\n\n{marked('a', 'old')}\n\nMore words.\n\n{marked('b', '')}\n\nThe end.\n"
 
@@ -105,6 +106,36 @@ def test_a_written_page_is_made_again(place: Path) -> None:
     assert "| half the messages | " in made["findings"]
     assert page.read_text().count("Words.") == 3
     assert older_in(about_all.read_text()) == ["second"]
+
+
+def test_a_page_names_the_commit_that_its_code_was_first_run_at(tmp_path: Path) -> None:
+    def git(*words: str) -> str:
+        author = ["-c", "user.name=me", "-c", "user.email=me@example.org"]
+        ended = subprocess.run(["git", *author, *words], cwd=tmp_path, capture_output=True, text=True, check=True)
+        return ended.stdout.strip()
+
+    def commit(text: str) -> str:
+        module.write_text(text)
+        git("add", ".")
+        git("commit", "-m", "why")
+        return git("rev-parse", "--short", "HEAD")
+
+    module = tmp_path / "src" / "congenial" / "a.py"
+    module.parent.mkdir(parents=True)
+    (tmp_path / "docs").mkdir()
+    codes = ("0" * 12, "1" * 12)
+    git("init")
+    first = commit("1")
+    page = f"Made by congenial 1.0 ({made_by(codes[0], '', tmp_path / 'docs')}) with"
+    assert f"code {codes[0]}, commit {first})" in page
+    second = commit("2")
+    assert made_by(codes[0], page, tmp_path / "docs") == f"code {codes[0]}, commit {first}", "the numbers are the same"
+    assert made_by(codes[1], page, tmp_path / "docs") == f"code {codes[1]}, commit {second}"
+    module.write_text("3")
+    changed = made_by(codes[1], page, tmp_path / "docs")
+    assert changed == f"code {codes[1]}, commit {second}+"
+    third = commit("3")
+    assert made_by(codes[1], f"({changed})", tmp_path / "docs") == f"code {codes[1]}, commit {third}"
 
 
 def test_runs_of_another_paper_are_not_run_again(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

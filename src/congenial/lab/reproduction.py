@@ -18,7 +18,7 @@ from congenial.lab.runner import Progress, run_sweeps
 from congenial.lab.store import Store
 from congenial.lab.sweep import Sweep
 from congenial.lab.workers import Workers
-from congenial.lab.written import not_older, parts_of, with_parts
+from congenial.lab.written import made_by, not_older, parts_of, with_parts
 from congenial.view.notebook import block, table
 from congenial.view.table import as_text
 
@@ -110,8 +110,9 @@ class Reproduction:
         pictures.mkdir(parents=True, exist_ok=True)
         command = f"congenial reproduce {self.target.name}{' --quick' if self.quick else ''} --docs {docs.as_posix()}"
         stated = [item for item in self.claims if item.claim in paper.claims]
+        old = page.read_text(encoding="utf-8") if page.exists() else ""
         about = [
-            f"{paper.reference}. Made by congenial {__version__} (code {paper.code()}) with",
+            f"{paper.reference}. Made by congenial {__version__} ({made_by(paper.code(), old, docs)}) with",
             f"    {command}",
             "How it was done:" if paper.ours else "What we assumed:",
             "\n".join([f"- {assumption}" for assumption in paper.assumptions]),
@@ -121,7 +122,6 @@ class Reproduction:
         parts = {"about": "\n\n".join(about), "findings": "\n\n".join(verdicts)}
         for exhibit in self.target.exhibits:
             parts[exhibit.name] = "\n\n".join(exhibit.page(self.evidence(exhibit), folder / exhibit.name, pictures))
-        old = page.read_text(encoding="utf-8") if page.exists() else ""
         text = "\n\n".join([f"# {paper.title}", *parts.values()]) + "\n"
         if parts_of(old):
             if not self.target.whole:  # the findings on the page rest on all exhibits
