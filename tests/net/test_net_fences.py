@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from netlab import clusters
+from netlab import PATIENT, clusters
 from town import Town, town
 
+import congenial
 from congenial.net import roster
+from congenial.net.config import free_addresses
 from congenial.net.door import LAST_TURN
+from congenial.net.locks import Cluster
 from congenial.net.roster import FENCE_BITS, START_OF_TIME, TICKS, fence_base, last_of_tick, new_incarnation, tick_of
+from congenial.net.service import serve
 from congenial.problems.epochs import EPOCH_BITS
 
 DAY = 86400.0
@@ -161,5 +166,82 @@ def test_a_fence_is_remembered_before_anybody_has_it(tmp_path: Path) -> None:
             assert host.storage.load("incarnation") >= last
             async with a.semaphore("gpus", 2, timeout=10) as seat:
                 assert host.storage.load("incarnation") >= seat.fence
+
+    run(story())
+
+
+# -- in all forms ------------------------------------------------------------------------------------------------
+
+FORMS = pytest.mark.parametrize("form", ["member", "own thread", "client", "blocking", "blocking client"])
+
+
+@contextlib.asynccontextmanager
+async def program(form: str, folder: Path) -> AsyncIterator[tuple[Any, Cluster]]:
+    """A cluster of one, as a program of this form has it, and the member that knows its locks."""
+    config = congenial.ClusterConfig({"a": free_addresses(1)[0]}, timing=PATIENT)
+    if form == "own thread":
+        async with congenial.join("a", config=config, own_thread=True) as threaded:
+            yield threaded, threaded._cluster
+    elif form == "blocking":
+        with congenial.join_blocking("a", config=config) as blocking:
+            yield blocking, blocking._cluster
+    else:
+        async with congenial.join("a", config=config) as member:
+            await serve(member, folder / "a.sock")
+            if form == "member":
+                yield member, member
+            elif form == "client":
+                async with congenial.connect(folder / "a.sock", patience=PATIENT.suspect_after) as client:
+                    yield client, member
+            else:
+                threads = congenial.connect_blocking(folder / "a.sock", patience=PATIENT.suspect_after)
+                await asyncio.to_thread(threads.start)
+                yield threads, member
+                await asyncio.to_thread(threads.close)
+
+
+@FORMS
+def test_who_has_waited_for_a_condition_has_the_fence_of_the_entry_after_it(form: str, tmp_path: Path) -> None:
+    async def story() -> None:
+        async with program(form, tmp_path) as (cluster, member):
+
+            def fences(held: Any) -> list[int]:
+                doors = member._host.locks.doors.values()
+                return [held.fence, *[inside.fence for door in doors for inside in door.inside]]
+
+            async def in_a_task() -> tuple[list[int], list[int]]:
+                async with cluster.condition("jobs") as held:
+                    before = fences(held)
+                    await cluster.condition("jobs").wait(0.01)
+                    return before, fences(held)
+
+            def in_a_thread() -> tuple[list[int], list[int]]:
+                with cluster.condition("jobs") as held:
+                    before = fences(held)
+                    cluster.condition("jobs").wait(0.01)
+                    return before, fences(held)
+
+            before, after = await (asyncio.to_thread(in_a_thread) if "blocking" in form else in_a_task())
+            assert before[0] == before[1] < after[1] == after[0]
+
+    run(story())
+
+
+@pytest.mark.parametrize("form", ["member", "own thread", "blocking"])
+def test_who_stays_in_a_semaphore_has_the_fence_of_those_that_come_with_a_new_member(form: str, tmp_path: Path) -> None:
+    async def story() -> None:
+        async with program(form, tmp_path) as (cluster, member):
+            acquire = cluster.semaphore("gpus", 2).acquire
+            held = await (asyncio.to_thread(acquire) if "blocking" in form else acquire())
+            before = held.fence
+            seeds = list(member.config.nodes.values())
+            async with (
+                congenial.join("b", seeds=seeds, timing=PATIENT) as newcomer,
+                newcomer.semaphore("gpus", 2, timeout=20) as other,
+            ):
+                assert held.fence == other.fence > before
+                assert f"fence {other.fence}" in repr(held)
+            assert held.held
+            await asyncio.to_thread(held.release) if "blocking" in form else held.release()
 
     run(story())

@@ -42,9 +42,13 @@ class BlockingHeld:
         self._held = held
         self.name = held.name
         self.group = held.group
-        self.fence = held.fence
         self.mode = held.mode
         self.owner = held.owner
+
+    @property
+    def fence(self) -> int:
+        """As `Held.fence`: the cluster's thread knows it."""
+        return self._held.fence
 
     @property
     def held(self) -> bool:

@@ -103,7 +103,7 @@ class RemoteHeld(Losable):
     def _become(self, other: Any) -> None:
         self._number = other._number
         self._client.held[self._number] = self
-        self.fence = other.fence
+        self._fence = other.fence
 
     def release(self) -> None:
         self._settle()

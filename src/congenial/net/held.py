@@ -31,18 +31,24 @@ ONLY_HERE: Final = -1.0  # a timeout: do not even ask other members
 class Losable:
     """Something with a `name` that can be lost, and then knows why. `owner` is the task or thread that acquired it."""
 
-    __slots__ = ("_again", "_body", "_callbacks", "_why", "fence", "group", "mode", "name", "owner")
+    __slots__ = ("_again", "_body", "_callbacks", "_fence", "_why", "group", "mode", "name", "owner")
 
     def __init__(self, name: str, group: str | None, fence: int) -> None:
         self.name = name
         self.group = group
-        self.fence = fence
+        self._fence = fence
         self.mode = ""  # of the lock that acquired it
         self.owner: object = None
         self._again = 0  # how often its owner has acquired it once more, and not released it
         self._why = ""
         self._callbacks: list[Callable[[], object]] | None = None
         self._body: WithBody[Any] | None = None  # of the block that holds it, if it is the only one
+
+    @property
+    def fence(self) -> int:
+        """The number for what the lock protects. It grows while the lock is held: of a semaphore when the members
+        change, and of a block that waits for a condition. So read it when it is used."""
+        return self._fence
 
     @property
     def held(self) -> bool:
@@ -232,7 +238,7 @@ class Held(Losable):
     def __init__(self, door: Keeper, group: str | None, fence: int) -> None:
         self.name = door.name
         self.group = group
-        self.fence = fence
+        self._fence = fence
         self.mode = ""
         self.owner = None
         self._again = 0
@@ -282,7 +288,7 @@ class Held(Losable):
         inside: Any = self._door.inside
         inside.remove(other)
         inside.add(self)
-        self.fence = other.fence
+        self._fence = other.fence
 
     def _has_run_out(self) -> bool:
         return self._door.has_run_out(self)

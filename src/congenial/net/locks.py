@@ -7,8 +7,8 @@
 A lock needs no declaration: its name is enough, and all forms of one name exclude each other. `mutex` and `exclusive`
 admit one task at a time; `shared` admits all tasks that share; `group` admits all tasks that name the same group.
 
-`semaphore(name, k)` admits k tasks. It runs on an algorithm for k entries (`congenial.net.hall`), gives no fence, and
-has nothing to do with a lock of the same name.
+`semaphore(name, k)` admits k tasks. It runs on an algorithm for k entries (`congenial.net.hall`), and has nothing to do
+with a lock of the same name. It gives its holders one fence, which grows when the members change.
 """
 
 from __future__ import annotations

@@ -51,9 +51,14 @@ class ThreadedHeld(Losable):
     __slots__ = ("_cluster", "_held")
 
     def __init__(self, cluster: ThreadedCluster, held: Held) -> None:
-        super().__init__(held.name, held.group, held.fence)
+        super().__init__(held.name, held.group, 0)
         self._cluster = cluster
         self._held = held  # of the node's thread
+
+    @property
+    def fence(self) -> int:
+        """As `Held.fence`: the node's thread knows it."""
+        return self._held.fence
 
     @property
     def _inside(self) -> bool:
@@ -84,7 +89,6 @@ class ThreadedHeld(Losable):
         self._held = other._held
         self._cluster._held.discard(other)
         self._cluster._held.add(self)
-        self.fence = other.fence
 
     def _lose(self, why: str) -> None:
         self._cluster._held.discard(self)
