@@ -18,6 +18,7 @@ import pytest
 from netlab import Cable, cabled_clusters, clusters, listener
 
 import congenial
+from congenial.net.asks import Answer
 from congenial.net.certs import make_certificates
 from congenial.net.config import free_addresses
 from congenial.net.lease import clock
@@ -148,6 +149,43 @@ def test_a_request_at_the_moment_at_which_the_connection_breaks_is_asked_again(f
                     node._writer.transport.abort()
                     async with node.mutex("x", timeout=LONG) as held:
                         assert held.held
+
+    run(story())
+
+
+@pytest.mark.parametrize("news", ["it is lost", "the connection breaks"])
+def test_what_comes_right_after_a_grant_is_heard(news: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both arrive at once, before the task that has asked goes on."""
+
+    async def story() -> None:
+        async with congenial.join("a", ALONE) as cluster:
+            service = await serve(cluster, folder / "a.sock")
+            async with congenial.connect(folder / "a.sock") as node:
+                hear, grants = node._on_answer, []
+
+                def hear_both(answer: Answer) -> None:
+                    hear(answer)
+                    if answer.lock:
+                        grants.append(answer.id)
+                    if not answer.lock or len(grants) > 1:
+                        return
+                    if news == "it is lost":
+                        for session in service.sessions:
+                            theirs = session.held[answer.id]
+                            theirs._door.release(theirs)
+                            theirs._lose("for a test")
+                        hear(Answer(answer.id, error="LockLost", text="for a test"))
+                    else:
+                        node._break("for a test")
+
+                monkeypatch.setattr(node, "_on_answer", hear_both)
+                held = await node.semaphore("s", 1).acquire(timeout=LONG)
+                assert held is not None
+                assert held.held
+                assert len(grants) == 2  # what was not seen is not held: asked again
+                assert cluster.semaphore("s", 1).locked()
+                held.release()
+                await until(lambda: not cluster.semaphore("s", 1).locked())
 
     run(story())
 

@@ -345,9 +345,11 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
         held, self.held = self.held, {}
         for one in held.values():
             one._lose(self._why_down)
-        for future in self._answers.values():
+        for number, future in self._answers.items():
             if not future.done():
                 future.set_exception(Broken())
+            elif answer := self._unseen(number):
+                answer.text = self._why_down
 
     async def _listen(self, reader: asyncio.StreamReader) -> None:
         decode = msgspec.json.Decoder(Answer).decode
@@ -364,10 +366,19 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
         elif future is not None:
             if not future.done():
                 future.set_result(answer)
+            elif granted := self._unseen(answer.id):
+                granted.text = answer.text
         elif answer.id in self.held:
             self.held.pop(answer.id)._lose(answer.text)
         elif answer.id == REFUSED:
             self._refused = f"the node on {self.where} refuses this program: {answer.text}"
+
+    def _unseen(self, number: int) -> Answer | None:
+        """The answer to this question, if the task that asked has yet to go on with it."""
+        future = self._answers.get(number)
+        if future is None or not future.done() or future.cancelled() or future.exception() is not None:
+            return None
+        return future.result()
 
     # -- asking ----------------------------------------------------------------------------------------
 
@@ -440,6 +451,8 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
             told = self._told.pop(ask.id, None)
         if answer.error:
             raise ERRORS.get(answer.error, CongenialError)(answer.text)
+        if ask.do == "acquire" and answer.text:  # it was lost before the task knew that it had it
+            raise Broken
         if ask.do == "ping":
             self._extend(asked, answer)
         if told is not None:
