@@ -18,7 +18,7 @@ import pytest
 from netlab import Cable, cabled_clusters, clusters, listener
 
 import congenial
-from congenial.net.asks import Answer
+from congenial.net.asks import RENUMBERED, Answer
 from congenial.net.certs import make_certificates
 from congenial.net.config import free_addresses
 from congenial.net.lease import clock
@@ -153,7 +153,7 @@ def test_a_request_at_the_moment_at_which_the_connection_breaks_is_asked_again(f
     run(story())
 
 
-@pytest.mark.parametrize("news", ["it is lost", "the connection breaks"])
+@pytest.mark.parametrize("news", ["another fence", "it is lost", "the connection breaks"])
 def test_what_comes_right_after_a_grant_is_heard(news: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both arrive at once, before the task that has asked goes on."""
 
@@ -169,7 +169,9 @@ def test_what_comes_right_after_a_grant_is_heard(news: str, folder: Path, monkey
                         grants.append(answer.id)
                     if not answer.lock or len(grants) > 1:
                         return
-                    if news == "it is lost":
+                    if news == "another fence":
+                        hear(Answer(RENUMBERED, 1 << 62, held=answer.id))
+                    elif news == "it is lost":
                         for session in service.sessions:
                             theirs = session.held[answer.id]
                             theirs._door.release(theirs)
@@ -182,7 +184,8 @@ def test_what_comes_right_after_a_grant_is_heard(news: str, folder: Path, monkey
                 held = await node.semaphore("s", 1).acquire(timeout=LONG)
                 assert held is not None
                 assert held.held
-                assert len(grants) == 2  # what was not seen is not held: asked again
+                assert (held.fence == 1 << 62) == (news == "another fence")
+                assert len(grants) == (1 if news == "another fence" else 2)  # what was lost unseen is asked for again
                 assert cluster.semaphore("s", 1).locked()
                 held.release()
                 await until(lambda: not cluster.semaphore("s", 1).locked())

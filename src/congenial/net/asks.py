@@ -15,7 +15,8 @@ of them. `read`, `write`, `fresh`, `confirm` and `watch` are about
 notes (`congenial.net.board`).
 
 What a program holds is released when its connection ends. When a lock is lost, the node sends
-{"id": 1, "error": "LockLost", ...} unasked.
+{"id": 1, "error": "LockLost", ...} unasked. When what it holds gets another fence, which happens to semaphores, the
+node sends {"id": -2, "held": 1, "fence": 18}.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from congenial.net.errors import (
 
 LONGEST_LINE = 1 << 20
 REFUSED = -1  # the id of an answer with which the node ends the connection
+RENUMBERED = -2  # of one that says which fence something has now; programs of earlier releases pass over it
 ERRORS: dict[str, type[CongenialError]] = {
     kind.__name__: kind
     for kind in (
@@ -93,6 +95,7 @@ class Answer(msgspec.Struct, omit_defaults=True):
     id: int
     fence: int = 0
     lock: str = ""
+    held: int = 0  # the id with which it was acquired, if it has another fence now
     error: str = ""
     text: str = ""
     status: dict[str, Any] | None = None

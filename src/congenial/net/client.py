@@ -28,7 +28,7 @@ import msgspec
 from congenial.kernel.errors import ConfigError, CongenialError
 from congenial.net import forks
 from congenial.net.acquiring import SEMAPHORE, Acquirable
-from congenial.net.asks import ERRORS, REFUSED, Answer, Ask
+from congenial.net.asks import ERRORS, REFUSED, RENUMBERED, Answer, Ask
 from congenial.net.checked import Seconds, Text, checked
 from congenial.net.config import ClusterConfig
 from congenial.net.endpoints import Endpoint, LocalEndpoint, Where, endpoints_of
@@ -370,8 +370,17 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
                 granted.text = answer.text
         elif answer.id in self.held:
             self.held.pop(answer.id)._lose(answer.text)
+        elif answer.id == RENUMBERED:
+            self._renumber(answer.held, answer.fence)
         elif answer.id == REFUSED:
             self._refused = f"the node on {self.where} refuses this program: {answer.text}"
+
+    def _renumber(self, number: int, fence: int) -> None:
+        """What was acquired with this number has another fence now."""
+        if held := self.held.get(number):
+            held._fence = fence
+        elif granted := self._unseen(number):
+            granted.fence = fence
 
     def _unseen(self, number: int) -> Answer | None:
         """The answer to this question, if the task that asked has yet to go on with it."""

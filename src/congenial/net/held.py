@@ -233,7 +233,7 @@ class Held(Losable):
     can reject a holder that does not know that its session is over. (It is 0 with the few algorithms that give none.)
     """
 
-    __slots__ = ("_door", "_since")
+    __slots__ = ("_door", "_on_fence", "_since")
 
     def __init__(self, door: Keeper, group: str | None, fence: int) -> None:
         self.name = door.name
@@ -246,6 +246,7 @@ class Held(Losable):
         self._callbacks = None
         self._body = None
         self._door = door
+        self._on_fence: Callable[[], object] | None = None  # called when it has another fence
         self._since = time.monotonic()  # 0.0 when it has ended
 
     def valid_for(self) -> float:
@@ -289,6 +290,12 @@ class Held(Losable):
         inside.remove(other)
         inside.add(self)
         self._fence = other.fence
+
+    def _renumber(self, fence: int) -> None:
+        """It is held on, with another fence."""
+        self._fence = fence
+        if self._on_fence is not None:
+            self._on_fence()
 
     def _has_run_out(self) -> bool:
         return self._door.has_run_out(self)

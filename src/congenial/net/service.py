@@ -8,6 +8,7 @@ import asyncio
 import math
 import os
 import ssl
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -15,7 +16,7 @@ import msgspec
 from congenial.kernel.errors import ConfigError, CongenialError
 from congenial.net import forks
 from congenial.net.addresses import address, checked_place
-from congenial.net.asks import LONGEST_LINE, REFUSED, Answer, Ask
+from congenial.net.asks import LONGEST_LINE, REFUSED, RENUMBERED, Answer, Ask
 from congenial.net.held import ONLY_HERE, Held
 from congenial.net.local import LocalListener, is_trusted, listen, process_of, user_of
 from congenial.net.locks import Cluster
@@ -230,10 +231,16 @@ class Session:
             self._answer(Answer(ask.id, error=type(error).__name__, text=str(error)))
             return
         self.held[ask.id] = held
+        held._on_fence = partial(asyncio.get_running_loop().call_soon, self._renumber, ask.id, held)
         self._answer(Answer(ask.id, fence=held.fence, lock=held.name))
         why = await held.lost
         self.held.pop(ask.id, None)
         self._answer(Answer(ask.id, error="LockLost", text=why))
+
+    def _renumber(self, number: int, held: Held) -> None:
+        """Tell the present fence, which is on disk now: the turn that gave it is over."""
+        if self.held.get(number) is held and held._inside:
+            self._answer(Answer(RENUMBERED, fence=held.fence, held=number))
 
     async def _status(self, ask: Ask) -> None:
         reports = self.cluster._host.reports

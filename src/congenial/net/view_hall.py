@@ -174,7 +174,7 @@ class ViewHall(Hall):
             if group != NO_GROUP:
                 held.append((self.key, seat.number, self.k, fence))
         for task in self.inside:
-            task._fence = self._fence(view.number << EPOCH_BITS)
+            task._renumber(self._fence(view.number << EPOCH_BITS))
         return held
 
     def take_over(self, peer: int, number: int, group: int, fence: int) -> None:
