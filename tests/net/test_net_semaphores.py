@@ -7,12 +7,15 @@ from collections.abc import Coroutine
 from typing import Any
 
 import pytest
-from netlab import IN_EPOCHS, QUICK, cabled_clusters, clusters
+from netlab import IN_EPOCHS, PATIENT, QUICK, cabled_clusters, clusters
 
+import congenial
 from congenial.kernel.errors import ConfigError
 from congenial.net.config import ClusterConfig
 from congenial.net.errors import ClusterDegraded, LockTimeout, NotHeld
+from congenial.net.hall import Hall
 from congenial.net.held import Held
+from congenial.net.lease import Lease
 from congenial.net.locks import Cluster
 from places import alone
 
@@ -146,6 +149,38 @@ def test_tasks_wait_in_order() -> None:
             assert order == list(range(8))
 
     run(story())
+
+
+def test_a_seat_that_was_let_in_before_the_members_changed_gives_the_present_fence() -> None:
+    """The task did not get it while this process could not be sure that it still is a member."""
+
+    async def story() -> None:
+        async with clusters(2, timing=PATIENT) as (a, b):
+            first = await a.semaphore("gpus", 1).acquire()
+            waiting = asyncio.create_task(b.semaphore("gpus", 1).acquire())
+            hall = await hall_that_asks(b)
+            lease, hall.lease = hall.lease, Lease(2, 0.0, 0.0)
+            first.release()
+            await until(lambda: hall.granted)
+            async with congenial.join("c", seeds=list(a.config.nodes.values()), timing=PATIENT) as c:
+                await c.ready(20)
+                hall.lease = lease
+                hall.pump()
+                held = await waiting
+                assert held.fence > first.fence
+                free = asyncio.create_task(c.semaphore("gpus", 1).acquire())
+                await asyncio.sleep(0)
+                held.release()
+                assert (await free).fence == held.fence
+
+    run(story())
+
+
+async def hall_that_asks(member: Cluster) -> Hall:
+    """The semaphore of a member, once its only task waits for others."""
+    await until(lambda: any(hall.asking for hall in member._host.locks.halls.values()))
+    (hall,) = member._host.locks.halls.values()
+    return hall
 
 
 # -- disputes ------------------------------------------------------------------------------------------------------

@@ -173,8 +173,11 @@ class ViewHall(Hall):
             group, fence = self.lock_of(seat).holding()
             if group != NO_GROUP:
                 held.append((self.key, seat.number, self.k, fence))
-        for task in self.inside:
-            task._renumber(self._fence(view.number << EPOCH_BITS))
+        if self.inside or self.granted:
+            fence = self._fence(view.number << EPOCH_BITS)
+            self.granted = [(seat, fence) for seat, _ in self.granted]
+            for task in self.inside:
+                task._renumber(fence)
         return held
 
     def take_over(self, peer: int, number: int, group: int, fence: int) -> None:
