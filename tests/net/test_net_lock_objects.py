@@ -262,6 +262,44 @@ def test_a_lock_of_the_cluster_in_a_condition_of_threading(blocking: congenial.B
         assert waiting.result()
 
 
+@pytest.mark.parametrize("times", [0, 1, 2])
+def test_a_block_that_waits_by_a_condition_of_threading_holds_its_lock_again(
+    times: int, blocking: congenial.BlockingCluster
+) -> None:
+    """Entered so many times more, and with a lock that is not reentrant."""
+    lock = blocking.mutex("x", reentrant=times > 0)
+    condition = threading.Condition(lock)  # type: ignore[arg-type]
+    with lock as held:
+        before = held.fence
+        for _ in range(times):
+            lock.acquire()
+        condition.wait(0.01)
+        held.check()
+        assert held.fence > before
+        for _ in range(times):
+            lock.release()
+            held.check()
+    assert not lock.locked()
+    with lock as later:
+        assert later.fence > held.fence
+
+
+def test_a_condition_of_threading_with_both_places_of_a_semaphore(blocking: congenial.BlockingCluster) -> None:
+    lock = blocking.semaphore("s", 2)
+    condition = threading.Condition(lock)  # type: ignore[arg-type]
+    with lock as first, lock as second:
+        condition.wait(0.01)
+        assert lock.locked()
+        assert first.held
+        assert second.held
+    assert not lock.locked()
+    lock.acquire()
+    lock.acquire()
+    condition.wait(0.01)
+    lock.release(2)
+    assert blocking.semaphore("s", 2)._recursion_count() == 0
+
+
 @pytest.mark.parametrize("n", [1, 3])
 def test_a_lock_that_was_lost_is_not_taken_for_that_of_another_task(n: int) -> None:
     async def play() -> None:

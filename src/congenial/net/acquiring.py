@@ -165,6 +165,24 @@ class Acquirable(ABC, Generic[H]):
             held.release()
         return count
 
+    def _release_save(self, owner: object) -> list[tuple[H, int]]:
+        """Release all that this owner holds, and return what it was, and how often it was acquired once more."""
+        saved = [(held, held._again) for held in self._inside() if held.owner == owner]
+        self._release_all(owner)
+        return saved
+
+    async def _acquire_restore(self, owner: object, saved: list[tuple[H, int]]) -> None:
+        for held, again in saved:
+            acquired = await self._acquire(owner, None, True)
+            assert acquired is not None
+            self._hold_again(held, acquired, again)
+
+    def _hold_again(self, held: H, acquired: H, again: int) -> None:
+        """What was held before takes the place of what was acquired now: it is what a block, or a program, knows."""
+        held._become(acquired)
+        held._again = again
+        self._acquired[:] = [held if kept is acquired else kept for kept in self._acquired]
+
     def locked(self) -> bool:
         """Whether this process holds the lock, in whichever form: nobody is asked, so others may hold it. A semaphore
         is locked if this process has all its places."""

@@ -233,13 +233,12 @@ class BlockingLock:
         owner = threading.get_ident()
         return self._cluster._call(lambda: self._lock()._count(owner))
 
-    def _release_save(self) -> int:
+    def _release_save(self) -> list[tuple[Losable, int]]:
         owner = threading.get_ident()
-        return self._cluster._call(lambda: self._lock()._release_all(owner))
+        return self._cluster._call(lambda: self._lock()._release_save(owner))
 
-    def _acquire_restore(self, count: int) -> None:
-        for _ in range(count):
-            self.acquire(timeout=None)
+    def _acquire_restore(self, saved: list[tuple[Losable, int]]) -> None:
+        self._cluster._run(self._lock()._acquire_restore(threading.get_ident(), saved))
 
 
 class GuardedThere:

@@ -287,8 +287,11 @@ class Held(Losable):
     def _become(self, other: Any) -> None:
         self._door = other._door
         inside: Any = self._door.inside
-        inside.remove(other)
-        inside.add(self)
+        if isinstance(inside, dict):  # of a semaphore: each with its seat
+            inside[self] = inside.pop(other)
+        else:
+            inside.remove(other)
+            inside.add(self)
         self._fence = other.fence
 
     def _renumber(self, fence: int) -> None:

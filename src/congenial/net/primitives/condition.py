@@ -130,8 +130,7 @@ class ClusterCondition(Shared[ConditionState]):
                 if acquiring.cancelled():
                     raise
                 cancelled = error
-        held._become(acquiring.result())
-        held._again = count - 1
+        self._lock._hold_again(held, acquiring.result(), count - 1)
         if cancelled is not None:
             raise cancelled
 
