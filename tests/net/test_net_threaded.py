@@ -150,6 +150,27 @@ def test_a_holder_that_was_cut_off_is_told() -> None:
     run(story())
 
 
+def test_a_holder_that_has_waited_for_a_condition_is_told_of_a_loss() -> None:
+    async def story() -> None:
+        async with threaded(1) as (a,):
+            calls: list[str] = []
+
+            async def body() -> None:
+                async with a.condition("jobs") as held:
+                    held.on_lost(lambda: calls.append("told"))
+                    await a.condition("jobs").wait(0.01)
+                    theirs = held._held
+                    a._tell(lambda: theirs._lose("for a test"))
+                    await asyncio.sleep(3)
+                    pytest.fail("the block goes on")
+
+            with pytest.raises(congenial.LockLost, match="for a test"):
+                await body()
+            assert calls == ["told"]
+
+    run(story())
+
+
 def test_the_clock_tells_before_the_node_does() -> None:
     async def story() -> None:
         async with threaded(3) as (a, _, c):

@@ -89,6 +89,12 @@ class ThreadedHeld(Losable):
         self._held = other._held
         self._cluster._held.discard(other)
         self._cluster._held.add(self)
+        self._listen()
+
+    def _listen(self) -> None:
+        """Have the node's thread say if it is lost."""
+        told = partial(tell, asyncio.get_running_loop(), self._settle)
+        self._cluster._tell(partial(self._held.on_lost, told))
 
     def _lose(self, why: str) -> None:
         self._cluster._held.discard(self)
@@ -350,7 +356,7 @@ class ThreadedCluster(LockForms[ThreadedLock, Awaitable[ThreadedHeld | None]], P
         """What was acquired in the node's thread; this one learns if it is lost."""
         taken = kind(self, await self._run_there(work, Held._finish))
         self._held.add(taken)
-        self._tell(partial(taken._held.on_lost, partial(tell, asyncio.get_running_loop(), taken._settle)))
+        taken._listen()
         return taken
 
     def _tell(self, what: Callable[[], object]) -> None:
