@@ -117,7 +117,7 @@ class CoterieMisses(Toyomura):
 class InquiriesIgnored(Toyomura):
     """A process that is asked to give a lock back keeps it."""
 
-    def _on_inquire(self, member: int, out: Out) -> None:
+    def _give_back(self, out: Out) -> None:
         pass
 
 
@@ -125,8 +125,5 @@ class InquiriesIgnored(Toyomura):
 class GivenBackAndKept(Toyomura):
     """A process that gives a lock back still counts it as its own."""
 
-    def _give_back(self, out: Out) -> None:
-        for member in self.inquiries:
-            self.lost.append(member)
-            self._tell(member, Relinquish(), out)
-        self.inquiries = []
+    def _return(self, member: int, out: Out) -> None:
+        self._tell(member, Relinquish(self.clock), out)

@@ -101,11 +101,8 @@ class NobodyInquires(Maekawa):
 class LockKept(Maekawa):
     """A process that gives a lock back still counts it as its own."""
 
-    def _give_back(self, out: Out) -> None:
-        for member in self.inquiries:
-            self.lost.append(member)
-            self._tell(member, Relinquish(), out)
-        self.inquiries = []
+    def _return(self, member: int, out: Out) -> None:
+        self._tell(member, Relinquish(), out)
 
 
 @killed("safety", nodes=2, requests=1)

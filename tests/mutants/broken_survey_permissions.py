@@ -133,11 +133,8 @@ class OneAtATime(Sanders):
 class HoldsOnToItsOwn(Sanders):
     """A process whose only informed process is itself waits for a message that it has lost; none comes."""
 
-    def _on_inquire(self, member: int, out: Out) -> None:
-        if self.phase == WAITING and member not in self.missing:
-            self.inquiries.append(member)
-            if self.lost:
-                self._give_back(out)
+    def _yields(self) -> bool:
+        return bool(self.lost)
 
 
 @killed("deadlock", nodes=3, requests=1, options={"structure": "everybody"})

@@ -46,6 +46,7 @@ from workbench import (
 from congenial.lab.sources import bare
 
 HERE = Path(__file__).parent
+PARTS = ("parts/yielding.py",)  # mutated like the algorithms that inherit from them
 ALGORITHMS = SOURCES / "congenial" / "algorithms"
 CACHE = HERE.parents[1] / ".mutants" / "results.jsonl"
 ORIGINAL_SECONDS = 60.0
@@ -131,6 +132,8 @@ class Laboratory:
     def key_of_mutant(self, mutant: Mutant) -> str:
         systems = PROTOCOLS.get(file_name(mutant.path), ())
         others = [module for name in systems for module in self._made_of(name)]
+        if file_name(mutant.path) in PARTS:
+            others += [self.algorithms[name].__module__ for name in self.users_of(mutant)]
         return key_of(module_name(mutant.path), mutant.source(), *others)
 
     def _made_of(self, name: str) -> list[str]:
@@ -139,7 +142,8 @@ class Laboratory:
         return [part.__module__ for part in (algorithm, *algorithm.made_of)] if name in VIEW_TRIALS else []
 
     def users_of(self, mutant: Mutant) -> list[str]:
-        """The algorithms that run what is changed: by inheritance if it is a method of a node, else by import."""
+        """The algorithms that run what is changed: by inheritance if it is a method of a node or of a part that
+        nodes inherit from, else by import."""
         from congenial.kernel.node import Node
 
         if file_name(mutant.path) in PROTOCOLS:
@@ -147,7 +151,7 @@ class Laboratory:
         module = module_name(mutant.path)
         owner = getattr(sys.modules[module], mutant.owner.split(".")[0], None)
         plain = {name: algorithm for name, algorithm in self.algorithms.items() if name not in VIEW_TRIALS}
-        if isinstance(owner, type) and issubclass(owner, Node):
+        if isinstance(owner, type) and (issubclass(owner, Node) or file_name(mutant.path) in PARTS):
             return [name for name, algorithm in plain.items() if issubclass(algorithm, owner)]
         return [name for name, algorithm in plain.items() if module in imports_of(algorithm.__module__)]
 
@@ -288,8 +292,10 @@ class Hunt:
 
 
 def all_mutants(views: bool = False) -> list[Mutant]:
-    """Of the algorithms, or of the protocols under the locks of clusters."""
-    paths = [SOURCES / "congenial" / file for file in PROTOCOLS] if views else sorted(ALGORITHMS.rglob("*.py"))
+    """Of the algorithms and what they inherit, or of the protocols under the locks of clusters."""
+    paths = [SOURCES / "congenial" / file for file in (PROTOCOLS if views else PARTS)]
+    if not views:
+        paths += sorted(ALGORITHMS.rglob("*.py"))
     return [mutant for path in paths for mutant in mutants_of(path)]
 
 

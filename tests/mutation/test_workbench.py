@@ -106,4 +106,4 @@ def test_a_hunt_ends_when_all_is_known() -> None:
 def test_what_a_module_is_made_of() -> None:
     path = SOURCES / "congenial" / "algorithms" / "group" / "surrogate.py"
     found = [name.rpartition(".")[2] for name in imports_of(module_name(path))]
-    assert found == ["surrogate", "surrogate_b", "surrogate_quorum"]
+    assert found == ["surrogate", "surrogate_b", "surrogate_quorum", "yielding"]

@@ -33,7 +33,13 @@ from congenial.lab import sources
 
 SOURCES = Path(__file__).parents[2] / "src"
 ON_TOP = ("congenial.systems.catalogue", "congenial.systems.view_locks")  # import the algorithms
-MUTATED = ("congenial.algorithms", "congenial.transform", "congenial.parts.views", "congenial.parts.mutual")
+MUTATED = (
+    "congenial.algorithms",
+    "congenial.transform",
+    "congenial.parts.mutual",
+    "congenial.parts.views",
+    "congenial.parts.yielding",
+)
 ROOMS = (*MUTATED, *ON_TOP)
 FINDERS = ("congenial.checker.check", "congenial.checker.fuzz", "congenial.sim.scenario")  # look algorithms up by name
 MEMORY = 4 << 30

@@ -40,6 +40,7 @@ from congenial.parts.loopback import QueuedLoopback
 from congenial.parts.queues import insert, is_older, number_of, oldest_of
 from congenial.parts.quorums.surficial import Surficial, build_surficial
 from congenial.parts.rows import discard
+from congenial.parts.yielding import Yielding
 from congenial.problems.group import GROUP
 
 GROUPS = Option(
@@ -120,7 +121,7 @@ class Latest:
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class SharedLocks(QueuedLoopback):
+class SharedLocks(QueuedLoopback, Yielding):
     """The algorithm over any quorums; `_quorum_of` says which."""
 
     messages: ClassVar[Messages] = (Request, Locked, Failed, Inquire, Relinquish, Release)
@@ -134,8 +135,8 @@ class SharedLocks(QueuedLoopback):
         self.fence = 0
         self.missing: set[int] = set()  # members that are not locked for me
         self.locks: list[int] = []  # those that are
-        self.lost: list[int] = []  # members at which an older request for another group comes first
-        self.inquiries: list[int] = []  # members that want their lock back and have no answer yet
+        self.lost = []  # members at which an older request for another group comes first
+        self.inquiries = []  # members that want their lock back and have no answer yet
         # in the role of a quorum member
         self.held = 0  # the group I am locked for
         self.holders: list[tuple[int, int]] = []  # the requests I am locked for: (number, process)
@@ -174,24 +175,10 @@ class SharedLocks(QueuedLoopback):
             self.inquiries = []  # the answer to them is my RELEASE
             self.enter(out, self.fence, self.group)
 
-    def _on_failed(self, member: int, out: Out) -> None:
-        self.lost.append(member)
-        self._give_back(out)
-
-    def _on_inquire(self, member: int, out: Out) -> None:
-        if self.phase == WAITING and member in self.locks:  # otherwise my RELEASE is in transit
-            self.inquiries.append(member)
-            if self.lost:
-                self._give_back(out)
-
-    def _give_back(self, out: Out) -> None:
-        """Having lost somewhere, return the locks that are asked for; then I have lost there as well."""
-        for member in self.inquiries:
-            self.locks.remove(member)
-            self.missing.add(member)
-            self.lost.append(member)
-            self._tell(member, Relinquish(self.clock), out)
-        self.inquiries = []
+    def _return(self, member: int, out: Out) -> None:
+        self.locks.remove(member)
+        self.missing.add(member)
+        self._tell(member, Relinquish(self.clock), out)
 
     # -- a member of quorums ---------------------------------------------------------------------------
 
@@ -306,7 +293,8 @@ class SharedLocks(QueuedLoopback):
         elif isinstance(msg, Failed) and self._awaits(src):
             self._on_failed(src, out)
         elif isinstance(msg, Inquire):
-            self._on_inquire(src, out)
+            if self.phase == WAITING and src in self.locks:  # otherwise my RELEASE is in transit
+                self._on_inquire(src, out)
         elif isinstance(msg, Relinquish) and self._is_locked_for(src):
             self._on_relinquish(src, out)
         elif isinstance(msg, Release) and self._is_locked_for(src):

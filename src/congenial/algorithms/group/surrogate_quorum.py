@@ -36,6 +36,7 @@ from congenial.parts.quorums.constructions import CONSTRUCTIONS, build_quorums
 from congenial.parts.quorums.information import Information
 from congenial.parts.quorums.system import Quorums
 from congenial.parts.rows import contains, discard
+from congenial.parts.yielding import Yielding
 from congenial.problems.group import GROUP
 
 SPEC = Spec(
@@ -96,7 +97,7 @@ class Cancel(Timed):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class SurrogateQuorum(Loopback):
+class SurrogateQuorum(Loopback, Yielding):
     messages: ClassVar[Messages] = (Request, Locked, Failed, Inquire, Relinquish, Cancel)
 
     def __init__(self, me: int, n: int, quorums: Quorums | Information) -> None:
@@ -113,8 +114,8 @@ class SurrogateQuorum(Loopback):
         self.number = 0  # of my latest request: when it was made
         self.groups: Groups = ()  # and its groups
         self.locks: dict[int, Locked] = {}  # members locked for me, with what they told me
-        self.lost: list[int] = []  # members at which an older request comes first
-        self.inquiries: list[int] = []  # members that want their lock back and have no answer yet
+        self.lost = []  # members at which an older request comes first
+        self.inquiries = []  # members that want their lock back and have no answer yet
         # while I am inside
         self.leader = me  # the process that admitted me
         self.group = 0  # the group I am inside for
@@ -145,25 +146,9 @@ class SurrogateQuorum(Loopback):
         if len(self.locks) == len(self.quorum):
             self._lead(out)
 
-    def _on_failed(self, member: int, number: int, out: Out) -> None:
-        if self._waits_with(number):
-            self.lost.append(member)
-            self._give_back(out)
-
-    def _on_inquire(self, member: int, number: int, out: Out) -> None:
-        if self._waits_with(number) and member in self.locks:  # otherwise the message that unlocks it is in transit
-            self.inquiries.append(member)
-            if self.lost:
-                self._give_back(out)
-
-    def _give_back(self, out: Out) -> None:
-        """Having lost somewhere, return the locks that are asked for; then I have lost there as well."""
-        wanted = self.inquiries
-        self.inquiries = []
-        for member in wanted:
-            del self.locks[member]
-            self.lost.append(member)
-            self._tell(member, Relinquish(self.clock, self.number), out)
+    def _return(self, member: int, out: Out) -> None:
+        del self.locks[member]
+        self._tell(member, Relinquish(self.clock, self.number), out)
 
     # -- leaders and followers -------------------------------------------------------------------------
 
@@ -300,9 +285,11 @@ class SurrogateQuorum(Loopback):
         elif isinstance(msg, Locked) and self._has_asked(src, msg.number) and not self._has_lock(src, msg.number):
             self._on_locked(src, msg, out)
         elif isinstance(msg, Failed) and self._has_asked(src, msg.number) and not self._has_lock(src, msg.number):
-            self._on_failed(src, msg.number, out)
+            if self._waits_with(msg.number):
+                self._on_failed(src, out)
         elif isinstance(msg, Inquire) and self._has_asked(src, msg.number):
-            self._on_inquire(src, msg.number, out)
+            if self._waits_with(msg.number) and src in self.locks:  # otherwise what unlocks it is in transit
+                self._on_inquire(src, out)
         elif isinstance(msg, Relinquish) and self._is_locked_for(src, msg.number):
             self._on_relinquish(out)
         elif isinstance(msg, Invite) and 0 < msg.number <= self.number:

@@ -37,6 +37,7 @@ from congenial.parts.loopback import QueuedLoopback
 from congenial.parts.queues import Request as Queued
 from congenial.parts.queues import enqueue, is_older, number_of
 from congenial.parts.quorums.tree import tree_quorum
+from congenial.parts.yielding import Yielding
 from congenial.problems.mutex import MUTEX
 
 ORPHANS: Final = ("free", "keep")
@@ -108,7 +109,7 @@ class Recovered(Message):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class AgrawalElAbbadi(QueuedLoopback):
+class AgrawalElAbbadi(QueuedLoopback, Yielding):
     spec: ClassVar[Spec] = SPEC
     messages: ClassVar[Messages] = (Request, Locked, Failed, Inquire, Yield, Release, Recovered)
     durable: ClassVar[tuple[str, ...]] = ("highest", "locked_for")
@@ -123,8 +124,8 @@ class AgrawalElAbbadi(QueuedLoopback):
         self.path = tree_quorum(n, me)  # my quorum while nobody is suspected
         self.quorum: tuple[int, ...] = ()  # empty while none can be formed
         self.locks: list[int] = []  # members locked for me
-        self.lost: list[int] = []  # members at which an older request comes first
-        self.inquiries: list[int] = []  # members that want their lock back and have no answer yet
+        self.lost = []  # members at which an older request comes first
+        self.inquiries = []  # members that want their lock back and have no answer yet
         # in the role of a quorum member
         self.locked_for: tuple[int, int] | None = None  # the request I am locked for: (number, process)
         self.inquired = False  # I have asked for my lock back
@@ -171,22 +172,9 @@ class AgrawalElAbbadi(QueuedLoopback):
             self.inquiries = []  # the answer to them is my RELEASE
             self.enter(out)
 
-    def _on_failed(self, member: int, out: Out) -> None:
-        self.lost.append(member)
-        self._give_back(out)
-
-    def _on_inquire(self, member: int, out: Out) -> None:
-        self.inquiries.append(member)
-        if self.lost:
-            self._give_back(out)
-
-    def _give_back(self, out: Out) -> None:
-        """Having lost somewhere, return the locks that are asked for; then I have lost there as well."""
-        for member in self.inquiries:
-            self.locks.remove(member)
-            self.lost.append(member)
-            self._tell(member, Yield(self.number), out)
-        self.inquiries = []
+    def _return(self, member: int, out: Out) -> None:
+        self.locks.remove(member)
+        self._tell(member, Yield(self.number), out)
 
     # -- a member of quorums ---------------------------------------------------------------------------
 

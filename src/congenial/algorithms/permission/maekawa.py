@@ -31,6 +31,7 @@ from congenial.parts.loopback import Loopback
 from congenial.parts.queues import enqueue
 from congenial.parts.quorums.constructions import CONSTRUCTIONS, build_quorums
 from congenial.parts.quorums.system import Quorums
+from congenial.parts.yielding import Yielding
 from congenial.problems.mutex import MUTEX
 
 SPEC = Spec(
@@ -83,7 +84,7 @@ class Release(Message):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Maekawa(Loopback):
+class Maekawa(Loopback, Yielding):
     spec: ClassVar[Spec] = SPEC
     messages: ClassVar[Messages] = (Request, Locked, Failed, Inquire, Relinquish, Release)
 
@@ -94,8 +95,8 @@ class Maekawa(Loopback):
         self.fence = 0  # the largest seen
         # in the role of a requester
         self.locks: list[int] = []  # members locked for me
-        self.lost: list[int] = []  # members at which an older request comes first
-        self.inquiries: list[int] = []  # members that want their lock back and have no answer yet
+        self.lost = []  # members at which an older request comes first
+        self.inquiries = []  # members that want their lock back and have no answer yet
         # in the role of a quorum member
         self.locked_for: tuple[int, int] | None = None  # the request I am locked for: (number, process)
         self.queue: list[tuple[int, int]] = []  # the requests that wait for my lock, oldest first
@@ -126,24 +127,9 @@ class Maekawa(Loopback):
             self.fence += 1
             self.enter(out, self.fence)
 
-    def _on_failed(self, member: int, out: Out) -> None:
-        self.lost.append(member)
-        self._give_back(out)
-
-    def _on_inquire(self, member: int, out: Out) -> None:
-        if self.phase == WAITING and member in self.locks:  # otherwise my RELEASE is in transit
-            self.inquiries.append(member)
-            if self.lost:
-                self._give_back(out)
-
-    def _give_back(self, out: Out) -> None:
-        """Having lost somewhere, return the locks that are asked for; then I have lost there as well."""
-        wanted = self.inquiries
-        self.inquiries = []
-        for member in wanted:
-            self.locks.remove(member)
-            self.lost.append(member)
-            self._tell(member, Relinquish(), out)
+    def _return(self, member: int, out: Out) -> None:
+        self.locks.remove(member)
+        self._tell(member, Relinquish(), out)
 
     # -- a member of quorums ---------------------------------------------------------------------------
 
@@ -192,7 +178,8 @@ class Maekawa(Loopback):
         elif isinstance(msg, Failed) and self._awaits(src):
             self._on_failed(src, out)
         elif isinstance(msg, Inquire) and src in self.quorum:
-            self._on_inquire(src, out)
+            if self.phase == WAITING and src in self.locks:  # otherwise my RELEASE is in transit
+                self._on_inquire(src, out)
         elif isinstance(msg, Relinquish) and self.locked_for is not None and self.locked_for[1] == src:
             self._on_relinquish(src, out)
         elif isinstance(msg, Release) and self.locked_for is not None and self.locked_for[1] == src:

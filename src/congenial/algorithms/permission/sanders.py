@@ -33,6 +33,8 @@ from congenial.kernel.spec import Law, Option, Spec
 from congenial.parts.loopback import Loopback
 from congenial.parts.queues import enqueue
 from congenial.parts.quorums.information import Information, build_information
+from congenial.parts.rows import discard, place_in
+from congenial.parts.yielding import Yielding
 from congenial.problems.mutex import MUTEX
 
 SPEC = Spec(
@@ -89,7 +91,7 @@ class Release(Message):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Sanders(Loopback):
+class Sanders(Loopback, Yielding):
     spec: ClassVar[Spec] = SPEC
     messages: ClassVar[Messages] = (Request, Grant, Fail, Inquire, Yield, Release)
 
@@ -103,8 +105,8 @@ class Sanders(Loopback):
         self.fence = 0  # the largest seen
         # in the role of a requester
         self.missing: set[int] = set()  # the processes whose permission I wait for
-        self.lost: set[int] = set()  # those of them at which an older request comes first
-        self.inquiries: list[int] = []  # those that want their lock back and have no answer yet
+        self.lost = []  # those of them at which an older request comes first, in ascending order
+        self.inquiries = []  # those that want their lock back and have no answer yet
         # in the role of a process that is asked
         self.holder: tuple[int, int] | None = None  # the request I am locked for: (number, process)    CSSTAT
         self.queue: list[tuple[int, int]] = []  # the requests that wait for that, oldest first
@@ -130,7 +132,7 @@ class Sanders(Loopback):
     def _on_grant(self, member: int, fence: int, out: Out) -> None:
         self.fence = max(self.fence, fence)
         self.missing.remove(member)
-        self.lost.discard(member)
+        discard(self.lost, member)
         if not self.missing:
             self._enter(out)
 
@@ -139,24 +141,16 @@ class Sanders(Loopback):
         self.fence += 1
         self.enter(out, self.fence)
 
-    def _on_fail(self, member: int, out: Out) -> None:
-        self.lost.add(member)
-        self._give_back(out)
+    def _lose(self, member: int) -> None:
+        """In ascending order: states that differ only in the order of losses are one state."""
+        self.lost.insert(place_in(self.lost, member), member)
 
-    def _on_inquire(self, member: int, out: Out) -> None:
-        if self.phase == WAITING and member not in self.missing:  # otherwise my RELEASE is in transit
-            self.inquiries.append(member)
-            if self.lost or self.me in self.solitary:
-                self._give_back(out)
+    def _yields(self) -> bool:
+        return bool(self.lost) or self.me in self.solitary
 
-    def _give_back(self, out: Out) -> None:
-        """Having lost somewhere, return the locks that are asked for; then I have lost there as well."""
-        wanted = self.inquiries
-        self.inquiries = []
-        for member in wanted:
-            self.missing.add(member)
-            self.lost.add(member)
-            self._tell(member, Yield(), out)
+    def _return(self, member: int, out: Out) -> None:
+        self.missing.add(member)
+        self._tell(member, Yield(), out)
 
     # -- a process that is asked -----------------------------------------------------------------------
 
@@ -216,9 +210,10 @@ class Sanders(Loopback):
         elif isinstance(msg, Grant) and self._awaits(src):
             self._on_grant(src, msg.fence, out)
         elif isinstance(msg, Fail) and self._awaits(src):
-            self._on_fail(src, out)
+            self._on_failed(src, out)
         elif isinstance(msg, Inquire) and src in self.informs:
-            self._on_inquire(src, out)
+            if self.phase == WAITING and src not in self.missing:  # otherwise my RELEASE is in transit
+                self._on_inquire(src, out)
         elif isinstance(msg, Yield) and self.holder is not None and self.holder[1] == src:
             self._on_yield(out)
         elif isinstance(msg, Release) and self.holder is not None and self.holder[1] == src:
