@@ -187,6 +187,31 @@ def test_a_voter_that_leaves_waits_until_the_others_can_agree_to_it(
     assert ("leave.failed" in caplog.text) != agreed
 
 
+def test_a_member_that_has_entered_remembers_what_it_has_granted() -> None:
+    """Also if another one was gone for good before it could remind it of locks. Once it took itself for one without
+    memory for ever, and after a restart it did not know of leases that it had granted."""
+
+    async def tell(story: Story) -> None:
+        seeds = tuple(story.places.values())
+        for guest, number in (("d", 4), ("e", 5)):
+            story.places[guest] = f"127.0.0.{number}:7101"
+        await story.start("d", seeds)
+        await story.at("d", lambda cluster: cluster.ready())
+        story.network.pause(story.machines["d"])
+        await story.start("e", seeds)
+        story.crash("d")
+        await story.at("e", lambda cluster: cluster.ready())
+        await story.at("e", lambda cluster: cluster.assign("e", "voter"))
+        await asyncio.sleep(PATIENCE)
+        story.crash("e")
+        await story.start("e", seeds)
+        await asyncio.sleep(AT_ONCE)
+        grants = story.clusters["e"]._host.locks.agreement.grants
+        assert max(grants.outside, *grants.assumed.values()) > grants.clock()
+
+    play(tell)
+
+
 @pytest.mark.parametrize(("outgoing", "incoming"), [(True, True), (True, False), (False, True)])
 def test_a_cut_between_two_of_three_costs_one_change_however_long_it_lasts(outgoing: bool, incoming: bool) -> None:
     """And another one when it is mended. Until then the other two are served."""

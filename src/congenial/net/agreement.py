@@ -87,7 +87,7 @@ class Agreement:
         event = self.seat.recovery()
         if event is not None:
             self.told = self.view
-            if not self.membership.forgetful:  # else it has granted nothing, as the voter that it is
+            if not event.forgetful:  # else it has granted nothing, as the voter that it is
                 self.grants.recover(self.view, self.record)
             self._know_members()  # there must be links before anything is sent
             for link in self.membership.links:
@@ -173,6 +173,8 @@ class Agreement:
         before, view = self.told, self.view
         self.told = view
         self.settled_in = self.settled_in or self.since >= 0
+        if self.since >= 0 and self.membership.forgetful:
+            self.membership.remember()  # it goes on as another one, and need not wait for all that could remind it
         if self.since < 0 and not self.node.views.takes_part:
             self.gone.set()
         self._know_members()

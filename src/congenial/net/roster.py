@@ -24,7 +24,8 @@ for anybody. They also tell a process what it is itself:
   promise. From then on it is like one that has recovered, and had nothing to save.
 
 A process that enters a cluster later, by seeds, is told how the cluster began before anything else. It is like one that
-is forgetful.
+is forgetful. Where locks follow views, both are so until they are members: then they go on as others, which have
+promised nothing (`congenial.parts.views`).
 
 Fences must grow from one cluster to the next, when all members begin again. So incarnations and fences are numbers on
 one scale. Their upper bits count ticks of a 32nd of a second since 2025, and each epoch of a lock counts as one tick:
