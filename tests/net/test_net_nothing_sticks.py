@@ -107,3 +107,27 @@ def test_idle_locks_cost_nothing_while_members_do_not_hear_each_other(outgoing: 
             await story.at(name, lambda cluster: take_all(cluster, 1000, 1.0))
 
     play(tell)
+
+
+def test_one_comes_back_whose_acquaintances_are_all_gone() -> None:
+    """It remembers only members that have been replaced since, and has come by seeds that know the others. Once it
+    called for ever where nobody was."""
+
+    async def tell(story: Story) -> None:
+        async def enter(name: str, number: int, *seeds: str) -> None:
+            story.places[name] = f"127.0.0.{number}:7101"
+            await story.start(name, tuple([story.places[seed] for seed in seeds]))
+            await story.at(name, lambda cluster: cluster.ready())
+
+        async def leave(name: str) -> None:
+            await story.at(name, lambda cluster: cluster.leave())
+            story.crash(name)
+
+        await enter("b", 2, "a")
+        await leave("b")
+        await enter("c", 3, "a")
+        await leave("a")
+        await enter("b", 4, "c")
+        await asyncio.wait_for(story.at("b", lambda cluster: take_all(cluster, 1, SERVED)), SERVED)
+
+    play(tell, founders=1)

@@ -22,7 +22,7 @@ from congenial.net.logs import log
 from congenial.net.membership import Entry, Membership
 from congenial.net.replica import Replicated
 from congenial.net.reports import Reports
-from congenial.net.seeking import seek
+from congenial.net.seeking import keep_seeking, seek
 from congenial.net.spans import Spans
 from congenial.net.storage import DirectoryStorage, Storage
 from congenial.net.table import LockTable
@@ -113,6 +113,9 @@ class Host:
         self.membership.start(listeners)
         asking = asyncio.create_task(self.board.keep_asking(), name="congenial asks for notes")
         self.membership.tasks.append(asking)
+        if self.config.seeds:
+            seeking = asyncio.create_task(keep_seeking(self.membership, self.vocabulary.schema), name="congenial seeks")
+            self.membership.tasks.append(seeking)
 
     def renew_certificates(self) -> None:
         """Read the certificates again, for new connections. If they are wrong: `ConfigError`, and nothing changes."""

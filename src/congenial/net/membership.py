@@ -249,6 +249,12 @@ class Membership:
                 if name not in self.config.nodes or not link.places:
                     link.know_place(place)
 
+    def know_places(self, members: Iterable[tuple[str, str]]) -> None:
+        """These processes, names and addresses, are members elsewhere, as far as a seed knows."""
+        for name, place in members:
+            if name != self.name:
+                self.find(name).know_place(checked_address(place))
+
     def _drop_strangers(self, now: float) -> None:
         """Forget processes that were members once."""
         for link in list(self.links):

@@ -1,23 +1,28 @@
 """How a process that is to enter a running cluster finds its members: it asks any of them (`Seek`).
 
 It proves itself as members do (`congenial.net.handshake`). It learns how the cluster began, which is all that a process
-without memory needs to know, and which members there are now.
+without memory needs to know, and which members there are now. One that remembers members asks as well if they do not
+let it in.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ssl
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from congenial.kernel.errors import CongenialError
 from congenial.net.addresses import address
 from congenial.net.config import ClusterConfig
 from congenial.net.errors import ClusterDegraded, ProtocolError
 from congenial.net.frames import FrameReader
 from congenial.net.greeting import release
 from congenial.net.handshake import Handshake
+from congenial.net.membership import Membership
 from congenial.net.porter import why_no_tls
 from congenial.net.secret import Secret, secret_of
 from congenial.net.wire import SPEAKS, Bye, Challenge, Frame, Seek, Welcome
@@ -31,25 +36,50 @@ _decode = msgspec.msgpack.Decoder(Challenge | Welcome | Bye).decode
 
 async def seek(name: str, config: ClusterConfig, schema: str) -> Welcome:
     """Ask the seeds in turn until one answers; `ClusterDegraded` with all reasons if none does in `timing.gather`."""
-    secret = secret_of(config)
-    tls = config.tls.contexts(name)[1] if config.tls is not None else None
-    if tls is not None:
-        tls.check_hostname = False  # its certificate says that it is a member; which one is not known yet
     reasons: dict[str, str] = {}
     try:
         async with asyncio.timeout(config.timing.gather):
             while True:
-                for seed in config.seeds:
-                    try:
-                        return await _ask(seed, Seek(config.cluster, name, schema, b"", SPEAKS, release()), secret, tls)
-                    except (OSError, TimeoutError, ProtocolError) as error:
-                        reasons[seed] = _reason(error)
+                welcome = await _ask_all(name, config, schema, config.seeds, reasons)
+                if welcome is not None:
+                    return welcome
                 await asyncio.sleep(PAUSE)
     except TimeoutError:
         told = "; ".join([f"{seed}: {reasons.get(seed, 'no answer')}" for seed in config.seeds])
         raise ClusterDegraded(
             f"{name!r} cannot enter cluster {config.cluster!r}: no seed lets it in ({told})"
         ) from None
+
+
+async def keep_seeking(membership: Membership, schema: str) -> None:
+    """While this process has come by seeds and is no member, learn now and then where members are. Those that it knows,
+    perhaps from its state directory, may all be gone, or be called at other addresses now."""
+    config = membership.config
+    seeds = tuple([seed for seed in config.seeds if seed != membership.address])
+    while True:
+        await asyncio.sleep(membership.timing.suspect_after)
+        if membership.opened.is_set() and membership.is_member():
+            continue
+        with contextlib.suppress(CongenialError):  # try again
+            welcome = await _ask_all(membership.name, config, schema, seeds, {})
+            if welcome is not None and membership.roster.began_as(welcome.founded):
+                membership.know_places(welcome.members)
+
+
+async def _ask_all(
+    name: str, config: ClusterConfig, schema: str, seeds: Sequence[str], reasons: dict[str, str]
+) -> Welcome | None:
+    """What the first seed says that answers. `reasons` tells why others do not."""
+    secret = secret_of(config)
+    tls = config.tls.contexts(name)[1] if config.tls is not None else None
+    if tls is not None:
+        tls.check_hostname = False  # its certificate says that it is a member; which one is not known yet
+    for seed in seeds:
+        try:
+            return await _ask(seed, Seek(config.cluster, name, schema, b"", SPEAKS, release()), secret, tls)
+        except (OSError, TimeoutError, ProtocolError) as error:
+            reasons[seed] = _reason(error)
+    return None
 
 
 def _reason(error: Exception) -> str:
