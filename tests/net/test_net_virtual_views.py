@@ -12,6 +12,8 @@ from virtual_cluster import PATIENCE
 
 from congenial.net.errors import ClusterDegraded
 from congenial.net.health import why_not_ready
+from congenial.net.held import Held
+from congenial.net.locks import Cluster
 
 
 @pytest.mark.parametrize("founders", [3, 5])
@@ -253,6 +255,66 @@ def test_a_link_that_flaps_causes_few_changes(period: float) -> None:
         assert max(changes) <= 18, changes
         assert changes[-1] <= 12, changes
         assert story.longest < NOTICED + PATIENCE
+
+    play(tell)
+
+
+@pytest.mark.parametrize("members", [5, pytest.param(25, marks=pytest.mark.deep)])
+def test_a_semaphore_for_a_thousand(members: int) -> None:
+    """All its slots can be taken, and never more; while one is held and another member is restarted, all others can."""
+    k = 1000
+    inside = 0
+
+    async def enter(cluster: Cluster, count: int) -> list[Held]:
+        nonlocal inside
+        held = await asyncio.gather(*[cluster.semaphore("x", k, timeout=4 * NOTICED).acquire() for _ in range(count)])
+        inside += count
+        assert inside <= k
+        return held
+
+    async def leave(held: list[Held]) -> None:
+        nonlocal inside
+        inside -= len(held)
+        for one in held:
+            one.release()
+
+    async def tell(story: Story) -> None:
+        names = list(story.places)
+        for number in range(members - 3):
+            names.append(f"guest{number}")
+            story.places[names[-1]] = f"127.0.1.{number + 1}:7101"
+            await story.start(names[-1], (story.places["a"],))
+            await story.at(names[-1], lambda cluster: cluster.ready())
+        holder, restarted, others = names[-2], names[-1], names[:-2]
+        (one,) = await story.at(holder, lambda cluster: enter(cluster, 1))
+        story.crash(restarted)
+        for back in (False, True):
+            if back:
+                await asyncio.sleep(NOTICED)  # otherwise all wait for its lease
+                await story.start(restarted, (story.places["a"],))
+            since = story.loop.now
+            share = (k - 1) // len(others) - 1
+            taken = await asyncio.gather(*[story.at(name, lambda cluster: enter(cluster, share)) for name in others])
+            rest = await story.at("b", lambda cluster: enter(cluster, k - inside))
+            assert story.loop.now - since < (AT_ONCE if back else NOTICED + AT_ONCE)
+            assert one.held
+            waiting = asyncio.ensure_future(story.at("c", lambda cluster: enter(cluster, 1)))
+            await asyncio.sleep(PATIENCE)
+            assert not waiting.done()
+            await story.at("b", lambda _: leave(rest))
+            last = await asyncio.wait_for(waiting, AT_ONCE)
+            await story.at("c", lambda _, last=last: leave(last))
+            for name, held in zip(others, taken, strict=True):
+                await story.at(name, lambda _, held=held: leave(held))
+        await story.at(others[0], lambda cluster: enter(cluster, k - 1))  # all at one member
+        story.crash("c")
+        await asyncio.sleep(2 * NOTICED)
+        assert story.clusters[holder]._host.locks.size() == members - 1
+        waiting = asyncio.ensure_future(story.at("b", lambda cluster: enter(cluster, 1)))
+        await asyncio.sleep(PATIENCE)
+        assert not waiting.done()
+        await story.at(holder, lambda _: leave([one]))
+        await asyncio.wait_for(waiting, AT_ONCE)
 
     play(tell)
 

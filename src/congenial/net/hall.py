@@ -92,7 +92,7 @@ class Hall(Entrance):
     def could_enter_now(self, want: Want) -> bool:
         if self.queue or self.asking or not self.membership.serving or self.lease.over():
             return False
-        return any([seat.node.could_enter() for seat in self.free])
+        return self._quick_seat() is not None
 
     def release(self, held: Held) -> None:
         with self.membership.turn:
@@ -134,15 +134,21 @@ class Hall(Entrance):
 
     def _ask(self) -> None:
         """Let a free seat ask, one that need not wait if there is one; `granted` tells whether it is in."""
-        place = len(self.free) - 1
-        for at in range(place, -1, -1):
-            if self.free[at].node.could_enter():
-                place = at
-                break
-        seat = self.free.pop(place)
+        seat = self._quick_seat() or self.free[-1]
+        if seat is self.free[-1]:
+            self.free.pop()
+        else:
+            self.free.remove(seat)
         self.asking += 1
         self._happen(seat, Asked((0,)))
         self._deliver_local()
+
+    def _quick_seat(self) -> Seat | None:
+        """A free seat that need not wait, the one that was left last."""
+        for seat in reversed(self.free):
+            if seat.node.could_enter():
+                return seat
+        return None
 
     def _leave(self, seat: Seat) -> None:
         self.free.append(seat)

@@ -13,7 +13,7 @@ from typing import Final
 
 from congenial.kernel.errors import ConfigError, CongenialError
 from congenial.kernel.message import Message
-from congenial.kernel.node import INSIDE
+from congenial.kernel.node import IDLE, INSIDE
 from congenial.kernel.out import Out
 from congenial.kernel.problem import NO_GROUP
 from congenial.net.call import Call
@@ -42,6 +42,7 @@ class ViewHall(Hall):
 
     __slots__ = (
         "above",
+        "kept",
         "listed",
         "problem",
         "said_by",
@@ -67,6 +68,7 @@ class ViewHall(Hall):
         self.settle_in = settle
         self.swept_at = 0
         self.listed = False  # among the entrances that are in use
+        self.kept: dict[Seat, None] = {}  # seats that were left with a permit, and may have it still
         self.said_by = ""  # the member from which this one knows how many it lets in, if it has not said so itself
         super().__init__(above.membership, above.vocabulary, above.tally, key, name, k)
         self.lease = above.agreement.lease
@@ -104,6 +106,22 @@ class ViewHall(Hall):
     def _ask(self) -> None:
         self.on_use()
         super()._ask()
+
+    def _leave(self, seat: Seat) -> None:
+        super()._leave(seat)
+        if seat.node.could_enter():
+            self.kept[seat] = None
+
+    def _quick_seat(self) -> Seat | None:
+        """There may be very many free seats. Those that need not wait have kept a permit, or are at the home."""
+        while self.kept:
+            seat = self.kept.popitem()[0]
+            if seat.node.phase == IDLE and seat.node.could_enter():
+                self.kept[seat] = None
+                return seat
+        if self.seats and self.seats[HOME_SEAT].node.phase == IDLE and self.seats[HOME_SEAT].node.could_enter():
+            return self.seats[HOME_SEAT]
+        return None
 
     def _make_room(self) -> None:
         """Not while the other seats are still in an earlier view."""
