@@ -390,6 +390,23 @@ def test_the_log_does_not_grow_for_ever(tmp_path: Path) -> None:
     assert stored(tmp_path) == {"old": "stays", "x": (399, "y" * 10_000)}
 
 
+@pytest.mark.usefixtures("unsynced")
+def test_a_log_of_which_much_is_needed_is_seldom_replaced(tmp_path: Path) -> None:
+    """What is written for that is no more than what was saved."""
+    storage = DirectoryStorage(tmp_path, OWNER)
+    for number in range(1000):
+        storage.save(f"{number}", "y" * 500)
+    storage.sync()
+    live = storage.live
+    with mock.patch.object(storage_module, "new_log", wraps=storage_module.new_log) as replaced:
+        for number in range(3000):
+            storage.save(f"{number % 1000}", "z" * 500)
+            storage.sync()
+    assert live > 5 * LEAST_GARBAGE
+    assert 1 <= replaced.call_count <= 3
+    storage.close()
+
+
 def test_a_log_that_cannot_be_replaced_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage_module, "LEAST_GARBAGE", 100)
     storage = DirectoryStorage(tmp_path, OWNER)

@@ -37,7 +37,7 @@ from congenial.net.saved import PLAIN, SavedForm, UnreadableState
 
 LOG = "state.log"
 MARK = "state.mark"
-LEAST_GARBAGE = 1 << 20  # bytes that are out of date before the log is replaced
+LEAST_GARBAGE = 1 << 16  # bytes that are out of date before the log is replaced, at least
 FORGET = "remove its files, and the node comes back as one that has lost its memory"
 
 _decode_entries = msgspec.msgpack.Decoder(list[tuple[str, bytes]]).decode
