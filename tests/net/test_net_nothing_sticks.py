@@ -131,3 +131,26 @@ def test_one_comes_back_whose_acquaintances_are_all_gone() -> None:
         await asyncio.wait_for(story.at("b", lambda cluster: take_all(cluster, 1, SERVED)), SERVED)
 
     play(tell, founders=1)
+
+
+def test_votes_are_not_given_to_members_that_are_gone() -> None:
+    """A voter that is back, and no member yet, does not hear two that are gone for good. Others might hear them, so they
+    stay members for the moment. Once one of them got its vote, and then the majority was gone."""
+
+    async def tell(story: Story) -> None:
+        for name, number in (("b", 2), ("c", 3), ("d", 4)):
+            story.places[name] = f"127.0.0.{number}:7101"
+            await story.start(name, (story.places["a"],))
+            await story.at(name, lambda cluster: cluster.ready())
+        assert [member.name for member in story.clusters["b"].members() if member.voter] == ["a", "b", "c"]
+        story.crash("a")
+        story.crash("c")
+        await asyncio.sleep(2 * NOTICED)
+        story.crash("d")
+        await asyncio.sleep(2 * NOTICED)
+        story.start("c", (story.places["b"],))
+        await story.cut_cables("c", ["b"], True, True, PATIENCE)
+        await story.at("b", lambda cluster: take_all(cluster, 1, SERVED + 4 * PATIENCE))  # as long as a lease may last
+        await story.at("c", lambda cluster: take_all(cluster, 1, SERVED))
+
+    play(tell, founders=1)

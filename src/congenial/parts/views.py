@@ -460,8 +460,14 @@ class Views(Part):
         A voter that is away may come back with its memory. A founder is expected back, and only another founder takes
         its place. Others may be gone for good: where there are three founders, others that are away do not count, and
         where there are two, others are not the majority. Those that are away never are the majority: they may not come
-        back before others want to join or leave."""
-        there = [member[:2] for member in members if not self._is_leaver(member[0])]
+        back before others want to join or leave.
+
+        A process that is no member itself may propose members that it does not hear, because others might hear them.
+        It gives them no votes."""
+        there = []
+        for member in members:
+            if not self._is_leaver(member[0]) and (member[0] not in self.suspects or member[:2] in self.view.voters):
+                there.append(member[:2])
         if not there:
             return self.view.voters
         processes = [process for process, _ in there]
