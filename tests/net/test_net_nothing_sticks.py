@@ -134,8 +134,8 @@ def test_one_comes_back_whose_acquaintances_are_all_gone() -> None:
 
 
 def test_votes_are_not_given_to_members_that_are_gone() -> None:
-    """A voter that is back, and no member yet, does not hear two that are gone for good. Others might hear them, so they
-    stay members for the moment. Once one of them got its vote, and then the majority was gone."""
+    """A voter that is back, and no member yet, does not hear two that are gone for good. Others might hear them, so
+    they stay members for the moment. Once one of them got its vote, and then the majority was gone."""
 
     async def tell(story: Story) -> None:
         for name, number in (("b", 2), ("c", 3), ("d", 4)):
@@ -152,5 +152,30 @@ def test_votes_are_not_given_to_members_that_are_gone() -> None:
         await story.cut_cables("c", ["b"], True, True, PATIENCE)
         await story.at("b", lambda cluster: take_all(cluster, 1, SERVED + 4 * PATIENCE))  # as long as a lease may last
         await story.at("c", lambda cluster: take_all(cluster, 1, SERVED))
+
+    play(tell, founders=1)
+
+
+def test_a_seed_that_knows_less_than_another_one_is_no_obstacle() -> None:
+    """It was cut off while all members that it knew were replaced. Once whoever asked it first never heard of them."""
+
+    async def tell(story: Story) -> None:
+        async def enter(name: str, number: int, *seeds: str) -> None:
+            story.places[name] = f"127.0.0.{number}:7101"
+            await story.start(name, tuple([story.places[seed] for seed in seeds]))
+
+        await enter("b", 2, "a")
+        await story.at("b", lambda cluster: cluster.ready())
+        cut = asyncio.ensure_future(story.cut_off("b", 4 * NOTICED))
+        await asyncio.sleep(2 * NOTICED)
+        await enter("c", 3, "a")
+        await story.at("c", lambda cluster: cluster.ready())
+        await story.at("a", lambda cluster: cluster.leave())
+        story.crash("a")
+        await cut
+        await enter("d", 4, "b", "c")
+        await asyncio.sleep(2 * NOTICED)
+        for name in "bcd":
+            await story.at(name, lambda cluster: take_all(cluster, 1, SERVED))
 
     play(tell, founders=1)

@@ -286,6 +286,7 @@ def test_a_semaphore_for_a_thousand(members: int) -> None:
             await story.start(names[-1], (story.places["a"],))
             await story.at(names[-1], lambda cluster: cluster.ready())
         holder, restarted, others = names[-2], names[-1], names[:-2]
+        share = (k - 1) // len(others) - 1
         (one,) = await story.at(holder, lambda cluster: enter(cluster, 1))
         story.crash(restarted)
         for back in (False, True):
@@ -293,7 +294,6 @@ def test_a_semaphore_for_a_thousand(members: int) -> None:
                 await asyncio.sleep(NOTICED)  # otherwise all wait for its lease
                 await story.start(restarted, (story.places["a"],))
             since = story.loop.now
-            share = (k - 1) // len(others) - 1
             taken = await asyncio.gather(*[story.at(name, lambda cluster: enter(cluster, share)) for name in others])
             rest = await story.at("b", lambda cluster: enter(cluster, k - inside))
             assert story.loop.now - since < (AT_ONCE if back else NOTICED + AT_ONCE)
@@ -301,7 +301,7 @@ def test_a_semaphore_for_a_thousand(members: int) -> None:
             waiting = asyncio.ensure_future(story.at("c", lambda cluster: enter(cluster, 1)))
             await asyncio.sleep(PATIENCE)
             assert not waiting.done()
-            await story.at("b", lambda _: leave(rest))
+            await story.at("b", lambda _, rest=rest: leave(rest))
             last = await asyncio.wait_for(waiting, AT_ONCE)
             await story.at("c", lambda _, last=last: leave(last))
             for name, held in zip(others, taken, strict=True):

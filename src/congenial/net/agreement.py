@@ -183,6 +183,19 @@ class Agreement:
         promised = self.lease.begin(view, self.node.views.birth, self.since)
         self.keep_record()
         self.follower.on_view(view, self.since, max(granted, promised))
+        self._inform_strangers()
+
+    def _inform_strangers(self) -> None:
+        """Those that are connected, but no members, may know nobody else who can tell them of this view. Voters tell
+        them, and a process that has just become a member: it has met others that wanted to."""
+        if self.node.views.votes() or self.since == self.view.number:
+            connected = [link.peer for link in self.membership.links if link.connection is not None]
+            for peer in connected:
+                if peer not in self.view.processes:
+                    self._send_view(peer)
+
+    def _send_view(self, peer: int) -> None:
+        self.seat.step(Call(lambda _, out: self.node.views.inform(peer, out)))
 
     def _know_members(self) -> None:
         view = self.view

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -24,7 +23,7 @@ from congenial.net.greeting import release
 from congenial.net.handshake import Handshake
 from congenial.net.membership import Membership
 from congenial.net.porter import why_no_tls
-from congenial.net.secret import Secret, secret_of
+from congenial.net.secret import secret_of
 from congenial.net.wire import SPEAKS, Bye, Challenge, Frame, Seek, Welcome
 
 PATIENCE = 3.0  # seconds for one seed
@@ -40,9 +39,11 @@ async def seek(name: str, config: ClusterConfig, schema: str) -> Welcome:
     try:
         async with asyncio.timeout(config.timing.gather):
             while True:
-                welcome = await _ask_all(name, config, schema, config.seeds, reasons)
-                if welcome is not None:
-                    return welcome
+                for seed in config.seeds:
+                    try:
+                        return await _ask(seed, name, config, schema)
+                    except (OSError, TimeoutError, ProtocolError) as error:
+                        reasons[seed] = _reason(error)
                 await asyncio.sleep(PAUSE)
     except TimeoutError:
         told = "; ".join([f"{seed}: {reasons.get(seed, 'no answer')}" for seed in config.seeds])
@@ -53,33 +54,18 @@ async def seek(name: str, config: ClusterConfig, schema: str) -> Welcome:
 
 async def keep_seeking(membership: Membership, schema: str) -> None:
     """While this process has come by seeds and is no member, learn now and then where members are. Those that it knows,
-    perhaps from its state directory, may all be gone, or be called at other addresses now."""
+    perhaps from its state directory, may all be gone, or be called at other addresses now. All seeds are asked: one may
+    be no member either, and know no more than this process."""
     config = membership.config
-    seeds = tuple([seed for seed in config.seeds if seed != membership.address])
     while True:
         await asyncio.sleep(membership.timing.suspect_after)
-        if membership.opened.is_set() and membership.is_member():
-            continue
-        with contextlib.suppress(CongenialError):  # try again
-            welcome = await _ask_all(membership.name, config, schema, seeds, {})
-            if welcome is not None and membership.roster.began_as(welcome.founded):
-                membership.know_places(welcome.members)
-
-
-async def _ask_all(
-    name: str, config: ClusterConfig, schema: str, seeds: Sequence[str], reasons: dict[str, str]
-) -> Welcome | None:
-    """What the first seed says that answers. `reasons` tells why others do not."""
-    secret = secret_of(config)
-    tls = config.tls.contexts(name)[1] if config.tls is not None else None
-    if tls is not None:
-        tls.check_hostname = False  # its certificate says that it is a member; which one is not known yet
-    for seed in seeds:
-        try:
-            return await _ask(seed, Seek(config.cluster, name, schema, b"", SPEAKS, release()), secret, tls)
-        except (OSError, TimeoutError, ProtocolError) as error:
-            reasons[seed] = _reason(error)
-    return None
+        for seed in config.seeds:
+            if seed == membership.address or (membership.opened.is_set() and membership.is_member()):
+                continue
+            with contextlib.suppress(OSError, TimeoutError, CongenialError):  # it will be asked again
+                welcome = await _ask(seed, membership.name, config, schema)
+                if membership.roster.began_as(welcome.founded):
+                    membership.know_places(welcome.members)
 
 
 def _reason(error: Exception) -> str:
@@ -90,7 +76,12 @@ def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or "no answer"
 
 
-async def _ask(seed: str, question: Seek, secret: Secret, tls: ssl.SSLContext | None) -> Welcome:
+async def _ask(seed: str, name: str, config: ClusterConfig, schema: str) -> Welcome:
+    secret = secret_of(config)
+    tls = config.tls.contexts(name)[1] if config.tls is not None else None
+    if tls is not None:
+        tls.check_hostname = False  # its certificate says that it is a member; which one is not known yet
+    question = Seek(config.cluster, name, schema, b"", SPEAKS, release())
     host, port = address(seed)
     options: dict[str, Any] = {"ssl": tls, "server_hostname": ""} if tls is not None else {}
     async with asyncio.timeout(PATIENCE):
