@@ -214,6 +214,29 @@ def test_a_member_that_has_entered_remembers_what_it_has_granted() -> None:
     play(tell)
 
 
+@pytest.mark.parametrize("by", ["name", "number"])
+def test_a_voter_whose_name_is_not_known_here_can_be_removed(by: str) -> None:
+    """A member that was restarted knows the number of a voter that is away, and not its name. Once it said that it had
+    removed it, and had not."""
+
+    async def tell(story: Story) -> None:
+        for guest, number in (("b", 2), ("c", 3)):
+            story.places[guest] = f"127.0.0.{number}:7101"
+            await story.start(guest, (story.places["a"],))
+            await story.at(guest, lambda cluster: cluster.ready())
+        story.crash("c")
+        await asyncio.sleep(2 * NOTICED)
+        story.crash("b")
+        await story.start("b", (story.places["a"],))
+        await story.at("b", lambda cluster: cluster.ready())
+        (away,) = [member.name for member in story.clusters["b"].members() if not member.present]
+        assert away.startswith("process ")
+        await story.at("b", lambda cluster: cluster.assign("c" if by == "name" else away, "gone"))
+        assert [member.name for member in story.clusters["b"].members()] == ["a", "b"]
+
+    play(tell, founders=1)
+
+
 @pytest.mark.parametrize(("outgoing", "incoming"), [(True, True), (True, False), (False, True)])
 def test_a_cut_between_two_of_three_costs_one_change_however_long_it_lasts(outgoing: bool, incoming: bool) -> None:
     """And another one when it is mended. Until then the other two are served."""

@@ -53,9 +53,12 @@ def check_wish(name: str, role: str) -> None:
 async def assign(agreement: Agreement, name: str, role: str) -> None:
     """Give a member another role, and wait until the members have agreed on it."""
     check_wish(name, role)
-    _check(members_of(agreement), name, role)
     membership = agreement.membership
     process = process_number(name, membership.founders)
+    for other in agreement.everyone():  # a voter that is away may be known by its number only
+        if membership.name_of(other) == name:
+            process = other
+    _check(members_of(agreement), membership.name_of(process), name, role)
     patience = 2 * membership.timing.suspect_after + 1
     try:
         async with asyncio.timeout(patience):
@@ -68,17 +71,18 @@ async def assign(agreement: Agreement, name: str, role: str) -> None:
         ) from None
 
 
-def _check(members: list[Member], name: str, role: str) -> None:
+def _check(members: list[Member], known_as: str, name: str, role: str) -> None:
     """`ConfigError` if a member cannot have this role."""
     known = {member.name: member for member in members}
-    if name not in known:
+    found = known.get(known_as)
+    if found is None:
         raise ConfigError(f"{name!r} is not a member: {did_you_mean(name, known)}")
-    if role == "gone" and known[name].present:
+    if role == "gone" and found.present:
         raise ConfigError(f"{name!r} takes part: stop it first, and it leaves by itself")
-    if role == "voter" and not known[name].present:
+    if role == "voter" and not found.present:
         raise ConfigError(f"{name!r} does not take part at the moment: start it first")
     others = [member for member in members if member.present and not member.voter]
-    if role == "member" and known[name].voter and not others:
+    if role == "member" and found.voter and not others:
         raise ConfigError(f"{name!r} must stay a voter: no other member could vote in its place")
 
 
