@@ -1,7 +1,8 @@
 """Chaos in virtual time (`virtual.py`): real members, whose machines crash, pause and come back, with their memory or
 without, whose cables are cut in part, in one direction or for good, and whose clocks run differently. Others enter by
-seeds and leave. A judge that sees everything at once watches groups, capacities, fences and leases. In the end, when
-all is well again, every member must get every lock soon.
+seeds and leave. Members, also founders, are replaced by others for good, and come back by seeds, perhaps at another
+address. Votes are given and taken away. A judge that sees everything at once watches groups, capacities, fences and
+leases. In the end, when all is well again, every member must get every lock soon, and give and take votes.
 
     python tests/net/virtual_chaos.py --runs 1000 --seed 1
 
@@ -17,15 +18,19 @@ import random
 import shutil
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from virtual import Machine
 from virtual_cluster import DRIFT, PATIENCE, VirtualCluster, live
 
-from congenial.kernel.errors import CongenialError
-from congenial.net.errors import LockLost
+from congenial.kernel.errors import ConfigError, CongenialError
+from congenial.net.errors import ClusterDegraded, LockLost
 from congenial.net.locks import Cluster
+from congenial.net.members import Member
+from congenial.net.names import process_number
+from congenial.parts.views import Views
 from congenial.testing.scene import OUTDATED, Scene
 
 SECONDS = 60.0  # of faults
@@ -46,8 +51,14 @@ class World(VirtualCluster):
         self.violations: list[str] = []
         self.hit: set[str] = set()
         self.forgetful = ""  # the member that has lost its memory and has no vote yet
-        self.births: dict[str, int] = {}  # of the founders' memories
+        self.lasting = list(self.places)  # those that are to be there in the end: founders, or others in their places
+        self.by_seeds: set[str] = set()  # those of them that do not start as founders
+        self.births: dict[str, int] = {}  # of their memories
+        self.parts: dict[str, Views] = {}  # of all, in their last lives
+        self.addresses = 0  # of those that have come to stay
+        self.former: dict[str, str] = {}  # addresses of those that have gone
         self.calm = False
+        self.departing = 0  # processes that leave, or lose their votes: nobody else is lost meanwhile
         self.leaving = 0  # processes that must not take their votes with them: no faults meanwhile
 
     def object_to(self, text: str) -> None:
@@ -133,27 +144,34 @@ class World(VirtualCluster):
     # -- faults ----------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        founders = list(self.places)
-        for name in founders:
+        for name in self.lasting:
             self.start(name)
         await asyncio.sleep(2 * PATIENCE)
-        guests = [asyncio.create_task(self._guests(number, founders)) for number in range(self.rng.randrange(3))]
+        others = [asyncio.create_task(self._guests(number)) for number in range(self.rng.randrange(3))]
+        others += [asyncio.create_task(self._replacements()), asyncio.create_task(self._roles())]
         under_way: set[asyncio.Task[None]] = set()
         while self.loop.now < SECONDS:
             await asyncio.sleep(self.rng.expovariate(1 / (2 * PATIENCE)))
-            most = len(founders) if self.rng.random() < 0.1 else (len(founders) + 1) // 2  # perhaps no majority is left
-            well = [name for name in founders if name not in self.hit]
+            most = len(self.lasting)
+            if self.rng.random() > 0.1:
+                most = (most + 1) // 2  # else perhaps no majority is left
+            well = self._well()
             if well and len(self.hit) < most and not self.leaving:
                 task = asyncio.create_task(self._hit(self.rng.choice(well)))
                 under_way.add(task)
                 task.add_done_callback(under_way.discard)
-        await asyncio.gather(*under_way, *guests)
+        await asyncio.gather(*under_way, *others)
         await asyncio.sleep(CALM)
         self.calm = True
         await asyncio.sleep(4 * PATIENCE)
-        await asyncio.gather(*[self.network.run(self.machines[name], self._all_is_well(name)) for name in founders])
+        well = [self.network.run(self.machines[name], self._all_is_well(name)) for name in self.lasting]
+        await asyncio.gather(*well)
+        await self._votes_are_well()
         for error in self.loop.errors:
             self.object_to(f"an error that nobody has caught: {error}")
+
+    def _well(self) -> list[str]:
+        return [name for name in self.lasting if name not in self.hit]
 
     async def _hit(self, name: str) -> None:
         fault = self.rng.choice(["crash", "crash", "pause", "cut", "part", "mute", "deafen", "slow"])
@@ -180,25 +198,36 @@ class World(VirtualCluster):
         self.hit.discard(name)
 
     async def _crash_for(self, name: str, seconds: float) -> None:
-        forgets = not self.forgetful and self.rng.random() < 0.3 and self._founders_suffice(1)
+        forgets = not self.forgetful and self.rng.random() < 0.3 and self._suffice(name)
         self.crash(name)
         if forgets:
             self.forgetful = name
-            self.births.pop(name)
             self.note(f"{name} has forgotten everything")
-            shutil.rmtree(self.folder / name, ignore_errors=True)
+            self._forget(name)
         await asyncio.sleep(seconds)
-        self.start(name)
-        while forgets:  # until it has its vote again, nobody else had better forget
-            await asyncio.sleep(PATIENCE)
-            cluster = self.clusters.get(name)
-            if cluster is not None:
-                told = cluster.status()
-                if told["past"] != "forgetful" and not told["abstains"]:
-                    self.forgetful = ""
-                    return
+        self._start_again(name)
+        if forgets:  # until it is a member again, nobody else had better forget
+            await self._until(lambda: self._takes_part(name), f"{name} is not let in again")
+            self.forgetful = ""
 
-    async def _guests(self, number: int, founders: list[str]) -> None:
+    async def _until(self, condition: Callable[[], bool], complaint: str) -> None:
+        """Wait for something that must have happened when all faults are over for a while."""
+        while not condition():
+            if self.loop.now > SECONDS + LONGEST_FAULT + CALM:
+                self.object_to(complaint)
+                return
+            await asyncio.sleep(0.1)
+
+    def _forget(self, name: str) -> None:
+        self.births.pop(name, None)
+        self.parts.pop(name, None)
+        shutil.rmtree(self.folder / name, ignore_errors=True)
+
+    def _start_again(self, name: str) -> asyncio.Task[None]:
+        seeds = tuple([self.places[other] for other in self.lasting if other != name])
+        return self.start(name, seeds if name in self.by_seeds else ())
+
+    async def _guests(self, number: int) -> None:
         """One process after the other enters the cluster, and leaves it or crashes."""
         visit = 0
         while self.loop.now < SECONDS - 4 * LONGEST_FAULT:
@@ -207,40 +236,181 @@ class World(VirtualCluster):
             self.places[name] = f"127.0.{number + 1}.{visit}:7101"
             self.faults["guest"] += 1
             self.note(f"{name} comes")
-            self.start(name, tuple([self.places[founder] for founder in founders]))
+            self.start(name, tuple([self.places[other] for other in self.lasting]))
             await asyncio.sleep(self.rng.uniform(1, 10) * PATIENCE)
-            while self.hit and not self._founders_suffice():
-                await asyncio.sleep(0.1)
-            cluster = self.clusters.get(name)
-            if cluster is not None and (self.rng.random() < 0.5 or not self._founders_suffice()):
-                self.note(f"{name} leaves")
-                needed = not self._founders_suffice()
-                self.leaving += needed
-                await self.network.run(self.machines[name], self._leave(name, cluster))
-                self.leaving -= needed
-            self.note(f"{name} is gone")
-            self.crash(name)
-            del self.places[name]
+            await self._go(name, self.rng.random() < 0.5)
 
-    def _founders_suffice(self, without: int = 0) -> bool:
-        """Whether founders that have kept their memory are a majority of the voters, even without so many of them: what
-        crashes for good, or forgets, must not take away what nobody can give back."""
-        parts = {name: cluster._host.locks.agreement.node.views for name, cluster in self.clusters.items()}
-        self.births |= {name: views.birth for name, views in parts.items() if name in self.config.nodes}
-        if not parts:
+    async def _go(self, name: str, leaves: bool) -> None:
+        """A process leaves, or crashes and does not come back. If it has a vote that is needed it leaves, while no
+        other one is hit."""
+        while (self.hit or self.departing) and not self._suffice():
+            await asyncio.sleep(0.1)
+        cluster = self.clusters.get(name)
+        if cluster is not None and (leaves or not self._suffice()):
+            self.note(f"{name} leaves")
+            needed = not self._suffice()
+            self.leaving += needed
+            self.departing += 1
+            await self.network.run(self.machines[name], self._leave(name, cluster))
+            self.departing -= 1
+            self.leaving -= needed
+        voters = [member.name for member in self._members() if member.voter]
+        self.note(f"{name} is gone; the voters are {' '.join(voters)}")
+        self.crash(name)
+        del self.places[name]
+
+    def _suffice(self, without: str = "") -> bool:
+        """Whether those that come back, with their memory, are a majority of the voters, even without one of them: what
+        crashes for good, or forgets, must not take away what nobody can give back. Of the voters in the last view, and
+        in each that some would have next."""
+        for name, cluster in self.clusters.items():
+            if cluster._host.membership.opened.is_set():
+                self.parts[name] = cluster._host.locks.agreement.node.views
+                self.births[name] = self.parts[name].birth
+        if not self.parts:
             return False
-        voters = max([views.view for views in parts.values()], key=lambda view: view.number).voters
-        lasting = [
-            process for process, name in enumerate(self.config.nodes) if (process, self.births.get(name)) in voters
-        ]
-        return 2 * (len(lasting) - without) > len(voters)
+        founders = self.config.members
+        view = max([views.view for views in self.parts.values()], key=lambda view: view.number)
+        following = view.number + 1
+        every: list[Any] = [view.voters]
+        for views in self.parts.values():
+            consensus = views.consensus
+            values = [consensus.proposals.get(following), consensus.accepted.get(following, (0, None))[1]]
+            every += [value[1] for value in values if value is not None]  # type: ignore[index]
+        born = {name: (process_number(name, founders), birth) for name, birth in self.births.items()}
+        known = [born[name] for name in {*self.lasting, *self.clusters} if name in born]
+        if self.departing or not {member[:2] for member in view.members} <= set(known):
+            return False  # one is lost after the other
+        lasting = [born[name] for name in self.lasting if name != without and name in born]
+        return all([2 * len([voter for voter in lasting if voter in voters]) > len(voters) for voters in every])
 
     async def _leave(self, name: str, cluster: Cluster) -> None:
         for task in self.machines[name].tasks:
             if task.get_coro().__name__ == "_use":  # type: ignore[union-attr]
                 task.cancel()
         await asyncio.sleep(0.01)
-        await cluster.close()
+        await cluster.leave()
+
+    # -- replacement and roles -------------------------------------------------------------------------
+
+    async def _replacements(self) -> None:
+        """Members are replaced, one after the other. Their names come back, and others are replaced by them."""
+        absent: list[str] = []
+        heirs = 0
+        while self.loop.now < SECONDS - 4 * LONGEST_FAULT:
+            await asyncio.sleep(self.rng.uniform(0, 8) * PATIENCE)
+            heirs += 1
+            name = f"heir{heirs}"
+            if absent and self.rng.random() < 0.6:
+                name = absent.pop(self.rng.randrange(len(absent)))
+            await self._come(name)
+            if self.rng.random() < 0.5:
+                await self._assign(name, "voter")
+            await self._until(self._all_take_part, "some are not let in")
+            if len(self.lasting) > len(self.config.members):
+                old = self.rng.choice(self._well())
+                await self._remove(old)
+                absent.append(old)
+
+    async def _come(self, name: str) -> None:
+        """A process that is to last enters, at an address of its own or at one that it has had before."""
+        self.faults["came"] += 1
+        remembers = (self.folder / name).exists()
+        nodes = self.config.nodes
+        if name not in self.by_seeds:  # perhaps it can come back as the founder that it was
+            found = [other for other in self._well() if other in nodes and self.places[other] == nodes[other]]
+            if not remembers or not found:
+                self._forget(name)  # the directory of a founder is for a founder
+                remembers = False
+                self.by_seeds.add(name)
+        place = self.former.get(name, "")
+        if not place or (name in self.by_seeds and self.rng.random() < 0.5):
+            self.addresses += 1
+            place = f"127.0.9.{self.addresses}:7101"
+        self.places[name] = place
+        how = "by seeds" if name in self.by_seeds else "as a founder"
+        self.note(f"{name} comes to stay, {how}, at {place}, {'with' if remembers else 'without'} its memory")
+        await self._start_again(name)
+        await self._until(lambda: self._takes_part(name), f"{name} is not let in")
+        self.lasting.append(name)
+
+    def _all_take_part(self) -> bool:
+        """One that does not, and is not restarted, may know and hear only those that are about to be replaced."""
+        there = [name for name in self.lasting if name in self.clusters]
+        return len(self._well()) > 0 and all([self._takes_part(name) for name in there])
+
+    def _takes_part(self, name: str) -> bool:
+        cluster = self.clusters.get(name)
+        return cluster is not None and cluster._host.membership.opened.is_set() and cluster._host.membership.is_member()
+
+    async def _remove(self, name: str) -> None:
+        """A process goes for good, and the others are told that it is not expected back."""
+        leaves = self.rng.random() < 0.5
+        self.faults["left" if leaves else "removed"] += 1
+        self.lasting.remove(name)
+        self.former[name] = self.places[name]
+        await self._go(name, leaves)
+        if self.rng.random() < 0.5:
+            self._forget(name)
+        while self._counts_on(name):
+            if self.loop.now > SECONDS + LONGEST_FAULT + CALM:
+                self.object_to(f"{name} cannot be removed")
+                return
+            await self._assign(name, "gone")
+            await asyncio.sleep(0.1)
+
+    def _last(self) -> Cluster | None:
+        """One of those that know the last view."""
+        numbers = {name: cluster._host.locks.agreements() for name, cluster in self.clusters.items()}
+        return self.clusters[max(numbers, key=lambda name: (numbers[name], name))] if numbers else None
+
+    def _members(self) -> list[Member]:
+        cluster = self._last()
+        return cluster.members() if cluster is not None else []
+
+    def _counts_on(self, name: str) -> bool:
+        """Is it a member, or a voter? That is known by number: where it is away, its name may not be known."""
+        cluster = self._last()
+        process = process_number(name, self.config.members)
+        return cluster is not None and process in cluster._host.locks.agreement.everyone()
+
+    async def _assign(self, name: str, role: str) -> None:
+        """Some member gives a role to another one, if it can."""
+        askers = [asker for asker in self._well() if self._takes_part(asker)]
+        if askers:
+            asker = self.rng.choice(askers)
+            machine = self.machines[asker]
+            asking = self.network.run(machine, self._try_to_assign(self.clusters[asker], name, role))
+            while not asking.done() and not machine.crashed:
+                await asyncio.sleep(0.05)
+            self.note(f"{asker} makes {name} {role}: {asking.result() if asking.done() else 'crashed'}")
+
+    async def _try_to_assign(self, cluster: Cluster, name: str, role: str) -> str:
+        try:
+            await cluster.assign(name, role)
+        except (ConfigError, ClusterDegraded) as error:
+            return str(error)
+        self.faults[f"made {role}"] += 1
+        return "done"
+
+    async def _roles(self) -> None:
+        """Votes are given and taken away, and those are said to be gone that have crashed; sometimes they are not."""
+        while self.loop.now < SECONDS:
+            await asyncio.sleep(self.rng.expovariate(1 / (6 * PATIENCE)))
+            role = self.rng.choice(["voter", "member", "gone"])
+            if role == "voter":
+                await self._assign(self.rng.choice(self.lasting), role)
+            elif role == "member":
+                name = self.rng.choice(self.lasting)
+                if self._suffice(name):
+                    self.departing += 1
+                    await self._assign(name, role)
+                    self.departing -= 1
+            else:
+                away = [member.name for member in self._members() if member.name not in self.clusters]
+                comes_back = [name for name in away if name in self.lasting]
+                if away and (not comes_back or (len(away) == 1 and self._suffice(away[0]))):
+                    await self._assign(self.rng.choice(away), role)
 
     # -- afterwards ------------------------------------------------------------------------------------
 
@@ -262,6 +432,31 @@ class World(VirtualCluster):
                         pass
                 except CongenialError as error:
                     self.object_to(f"all is well, but {name} does not get {lock.name}: {error}")
+
+    async def _votes_are_well(self) -> None:
+        """All that are there know each other as members; votes of others can be ended, and given and taken away."""
+        there = sorted(self.lasting)
+        for name in there:
+            cluster = self.clusters.get(name)
+            present = [member.name for member in cluster.members() if member.present] if cluster is not None else []
+            if present != there:
+                self.object_to(f"all is well, but {name} sees {present} instead of {there}")
+        if self.violations:
+            return
+        members = self.clusters[there[0]].members()
+        wishes = [(member.name, "gone") for member in members if not member.present]
+        others = [member.name for member in members if member.present and not member.voter]
+        if others:
+            name = self.rng.choice(others)
+            wishes += [(name, "voter"), (name, "member")]
+        for name, role in wishes:
+            asker = self.rng.choice(there)
+            result = await self.network.run(self.machines[asker], self._try_to_assign(self.clusters[asker], name, role))
+            if result != "done":
+                self.object_to(f"all is well, but {asker} cannot make {name} {role}: {result}")
+        voters = [member.name for member in self._members() if member.voter]
+        if not set(voters) <= set(there) or len(voters) % 2 == 0:
+            self.object_to(f"all is well, but the voters are {voters}, of {there}")
 
 
 def run(seed: int) -> World:
