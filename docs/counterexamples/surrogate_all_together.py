@@ -1,7 +1,8 @@
 """Surrogate where three processes inside together count as a fault: a counterexample is a run in which they are.
 
 Atreya, Mittal & Peri 2007, theorem 14: "The maximum concurrency of Surrogate is n." In a grid of three processes the
-checker finds all three inside; in the plane of three points, and with a central member, there is no such run.
+checker finds all three inside, and with three requests each in the plane of three points, too; with a central member
+there is no such run.
 
     congenial check docs/counterexamples/surrogate_all_together.py:NeverThree --nodes 3 --requests 2 --set quorums=grid
 """
