@@ -1,8 +1,9 @@
 """A lock of a cluster whose members change (`congenial.net.viewed`).
 
-There may be very many of them. So a `ViewDoor` has no seat: it calls its node itself, which only sends, enters and is
-ejected, and it keeps no more than it needs while nobody uses it. A test compares its steps with those of a seat.
-Guarded objects, which are few, have one.
+There may be very many of them, and each entry counts. So a `ViewDoor` has no seat: it calls its node itself, without a
+process shell. Its node is always one of our own, which only sends, enters and is ejected, and whose steps the checker
+has taken in a shell. Tests compare a `ViewDoor` with a `FollowingDoor`, which has a seat: they do the same, task by
+task and message by message. Guarded objects, which are few, have a seat.
 """
 
 from __future__ import annotations
