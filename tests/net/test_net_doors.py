@@ -27,7 +27,7 @@ from congenial.net.link import Link
 from congenial.net.numbering import Numbering
 from congenial.net.storage import Storage
 from congenial.net.turn import Turn
-from congenial.net.view_door import FollowingDoor, Shared, ViewDoor
+from congenial.net.view_door import FollowingDoor, StepTools, ViewDoor
 from congenial.net.view_lease import ViewLease
 from congenial.net.wire import Data, LockData
 from congenial.parts.views import View
@@ -107,8 +107,8 @@ class Side:
         problem = InEpochs(GROUP)
         self.door: FollowingDoor
         if bare:
-            shared = Shared(PlainOut(), self.below.turn, self.below.link_to, self.below.vocabulary.table)
-            self.door = ViewDoor(above, shared, "x", "x", self.lock, problem)
+            tools = StepTools(PlainOut(), self.below.turn, self.below.link_to, self.below.vocabulary.table)
+            self.door = ViewDoor(above, tools, "x", "x", self.lock, problem)
         else:
             self.door = FollowingDoor(above, "x", "x", self.lock, problem)
         self.waiting: dict[int, asyncio.Future[Held]] = {}
