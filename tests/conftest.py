@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 from loud import MARK
-from processes import Watched, end_all, fork
+from processes import Watched, end_all, fork, guarded
 
 settings.register_profile("congenial", deadline=None, max_examples=60)
 settings.load_profile("congenial")
@@ -49,6 +49,12 @@ def rewrite(request: pytest.FixtureRequest) -> bool:
 def _secret_is_not_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _guard() -> Iterator[None]:
+    with guarded():
         yield
 
 

@@ -6,11 +6,14 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
 
 from processes import end_all
+
+HERE = Path(__file__).parent
 
 
 def alive(pid: int) -> bool:
@@ -49,6 +52,28 @@ def test_a_forked_child_is_killed_whether_the_test_has_waited_for_it_or_not() ->
     assert alive(children[1])
     end_all()
     assert not any([alive(child) for child in children])
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_tests_that_are_killed_leave_no_process_behind(number: int) -> None:
+    program = (
+        "import os, time; from processes import Watched, fork, guarded\n"
+        "with guarded():\n"
+        "    session = Watched(['sleep', '100']).pid\n"
+        "    child = fork()\n"
+        "    if child: print(session, child, flush=True)\n"
+        "    time.sleep(100)\n"
+    )
+    tests = subprocess.Popen([sys.executable, "-c", program], cwd=HERE, stdout=subprocess.PIPE, text=True)
+    assert tests.stdout is not None
+    started = [int(word) for word in tests.stdout.readline().split()]
+    assert len(started) == 2
+    tests.send_signal(number)
+    tests.wait()
+    until = monotonic() + 20
+    while any(map(alive, started)):
+        assert monotonic() < until
+        sleep(0.01)
 
 
 def test_ctrl_c_is_not_ignored_although_it_is_here() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import doctest
+import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from importlib import import_module
@@ -112,6 +113,55 @@ def test_the_blocking_cluster_has_all_that_the_asynchronous_one_has() -> None:
     assert names == asyncio.run(of_asyncio())
     assert public(Cluster) <= names[0]
     assert public(BlockingCluster) <= names[0]
+
+
+OF_ASYNCIO = (  # and the same for threads
+    ("Lock", "BlockingLock"),
+    ("Held", "BlockingHeld"),
+    ("Guarded", "BlockingGuarded"),
+    ("Section", "BlockingSection"),
+    ("AllOf", "BlockingAllOf"),
+    ("ClusterBarrier", "BlockingBarrier"),
+    ("ClusterCondition", "BlockingCondition"),
+    ("ClusterEvent", "BlockingEvent"),
+    ("Latch", "BlockingLatch"),
+    ("Lead", "BlockingLead"),
+    ("Once", "BlockingOnce"),
+)
+OF_THE_LOOP = (  # and the same for a node with a thread of its own
+    ("Lock", "ThreadedLock"),
+    ("Held", "ThreadedHeld"),
+    ("Guarded", "ThreadedGuarded"),
+    ("Section", "ThreadedSection"),
+)
+OF_MEMBERS = (("Lock", "RemoteLock"), ("Held", "RemoteHeld"))  # and the same for programs that use a node
+CLUSTERS = (("Cluster", "BlockingCluster"), ("Cluster", "ThreadedCluster"))
+
+
+@pytest.mark.parametrize(("one", "other"), [*CLUSTERS, *OF_ASYNCIO, *OF_THE_LOOP, *OF_MEMBERS])
+def test_what_two_forms_have_in_common_is_called_in_the_same_way(one: str, other: str) -> None:
+    model, like = getattr(congenial, one), getattr(congenial, other)
+    names = calls(model) - {"state_class"}  # what a primitive tells the package about itself
+    assert names
+    assert names <= calls(like)
+    for name in sorted(names):
+        both = [getattr(model, name), getattr(like, name)]
+        if all(map(inspect.isfunction, both)):  # a compiled one does not tell its parameters
+            assert parameters(both[0]) == parameters(both[1]), name
+
+
+def calls(kind: type) -> set[str]:
+    return {name for name in public(kind) if callable(getattr(kind, name))}
+
+
+def parameters(call: Any) -> list[tuple[object, ...]]:
+    return [(each.name, each.kind, each.default) for each in inspect.signature(call).parameters.values()]
+
+
+def test_a_program_that_uses_a_node_has_all_but_what_takes_part() -> None:
+    taking_part = {"guarded", "leave", "ready", "status", "wait_ended"}
+    assert calls(Cluster) - calls(congenial.Client) == {"start", "close"} | taking_part
+    assert calls(BlockingCluster) - calls(congenial.BlockingClient) == taking_part
 
 
 def test_a_guarded_object_can_be_used_without_asyncio() -> None:

@@ -482,3 +482,26 @@ def test_what_a_node_has_just_begun_to_promise_is_not_lost_at_once(folder: Path)
                     assert held.held
 
     run(story())
+
+
+def test_a_program_knows_for_how_long_it_surely_holds_a_lock(folder: Path) -> None:
+    patience = 2.0
+
+    def by_threads() -> None:
+        with congenial.connect_blocking(folder / "a.sock", patience=patience) as node, node.mutex("x") as held:
+            assert 0 < held.valid_for() <= patience
+        assert held.valid_for() == 0
+
+    async def story() -> None:
+        async with clusters(3) as (a, *_):
+            await serve(a, folder / "a.sock")
+            async with congenial.connect(folder / "a.sock", patience=patience) as node:
+                async with node.mutex("x") as held:
+                    assert 0 < held.valid_for() <= min(patience, a._host.locks.lease.left())
+                assert held.valid_for() == 0
+                held = await node.mutex("x").acquire()
+                node.until = clock() - 1
+                assert held.valid_for() == 0
+            await asyncio.to_thread(by_threads)
+
+    run(story())

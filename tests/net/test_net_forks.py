@@ -234,7 +234,7 @@ def test_a_child_without_a_free_descriptor_lets_go_all_the_same() -> None:
 
 
 def test_an_heir_that_breaks_does_not_keep_others_from_hearing(caplog: pytest.LogCaptureFixture) -> None:
-    class Heir:
+    class Watched:
         def __init__(self, breaks: bool) -> None:
             self.breaks = breaks
             self.told = False
@@ -244,14 +244,14 @@ def test_an_heir_that_breaks_does_not_keep_others_from_hearing(caplog: pytest.Lo
                 raise OSError
             self.told = True
 
-    heirs = [Heir(True), Heir(False), Heir(True), Heir(False)]
-    for heir in heirs:
+    watched = [Watched(True), Watched(False), Watched(True), Watched(False)]
+    for heir in watched:
         forks.watch(heir)
     try:
-        assert in_child(lambda: [heir.told for heir in heirs]) == [False, True, False, True]
-        assert not any([heir.told for heir in heirs])
+        assert in_child(lambda: [heir.told for heir in watched]) == [False, True, False, True]
+        assert not any([heir.told for heir in watched])
     finally:
-        for heir in heirs:
+        for heir in watched:
             forks.unwatch(heir)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import pytest
-from toys import ANYONE, Herald, Note, Pages, drive, make
+from toys import ANYONE, Announcer, Note, Pages, drive, make
 
 from congenial.algorithms.token.suzuki_kasami import SuzukiKasami
 from congenial.kernel.errors import ConfigError, ContractError, SafetyViolation, UnexpectedMessage
@@ -278,13 +278,13 @@ class TestChannels:
 
     @pytest.mark.parametrize("delay", [Exponential(10), Uniform(0, 20), LogNormal(10, 1.5), Constant(3)], ids=str)
     def test_fifo_channels_keep_the_order(self, delay: Any) -> None:
-        run = drive(Herald, 3, self.BURST, delay, fifo=True)
+        run = drive(Announcer, 3, self.BURST, delay, fifo=True)
         assert [number for _, number in run.node(2).heard] == list(range(1, 101))
         assert run.nothing_leaks()
 
     @pytest.mark.parametrize("delay", [Exponential(10), Uniform(0, 20), LogNormal(10, 1.5)], ids=str)
     def test_others_do_not(self, delay: Any) -> None:
-        run = drive(Herald, 3, self.BURST, delay)
+        run = drive(Announcer, 3, self.BURST, delay)
         heard = [number for _, number in run.node(2).heard]
         assert heard != sorted(heard)
         assert sorted(heard) == list(range(1, 101))
@@ -293,19 +293,19 @@ class TestChannels:
     def test_fifo_holds_per_channel_only(self) -> None:
         """What is sent by another process, or to another, may arrive earlier."""
         arrivals = self.BURST + [(0.1 * k, 1, 0.0) for k in range(100)]
-        run = drive(Herald, 3, arrivals, Uniform(0, 20), fifo=True)
+        run = drive(Announcer, 3, arrivals, Uniform(0, 20), fifo=True)
         times = [t for t, _ in [(event.t, event.node) for event in run.of("deliver") if event.node == 2]]
         assert times == sorted(times)
         assert [source for source, _ in run.node(2).heard] != [0, 1] * 100
         assert run.times("deliver", 1) != run.times("deliver", 2)
 
     def test_equal_times_keep_the_order_of_sending(self) -> None:
-        run = drive(Herald, 2, [(0.0, 0, 0.0)] * 10, Constant(1))
+        run = drive(Announcer, 2, [(0.0, 0, 0.0)] * 10, Constant(1))
         assert [number for _, number in run.node(1).heard] == list(range(1, 11))
 
     @pytest.mark.parametrize("fifo", [True, False])
     def test_bandwidth_adds_the_time_to_send_each_integer(self, fifo: bool) -> None:
-        class Author(Herald):
+        class Author(Announcer):
             def request(self, groups: Groups, out: Out) -> None:
                 self.wait()
                 out.broadcast(Pages(tuple(range(20))))
@@ -319,7 +319,7 @@ class TestChannels:
 
     def test_bandwidth_with_exponential_delays_adds_the_same(self) -> None:
         def mean_delay(bandwidth: float) -> float:
-            run = drive(Herald, 2, [(100.0 * k, 0, 0.0) for k in range(2000)], Exponential(2), bandwidth=bandwidth)
+            run = drive(Announcer, 2, [(100.0 * k, 0, 0.0) for k in range(2000)], Exponential(2), bandwidth=bandwidth)
             assert run.nothing_leaks()
             sent, received = run.times("send", 0), run.times("deliver", 1)
             return sum(b - a for a, b in zip(sent, received, strict=True)) / 2000
@@ -330,7 +330,7 @@ class TestChannels:
     def test_a_broadcast_is_one_object(self) -> None:
         received: list[Message] = []
 
-        class Collector(Herald):
+        class Collector(Announcer):
             def receive(self, src: int, msg: Message, out: Out) -> None:
                 received.append(msg)
 
@@ -339,25 +339,25 @@ class TestChannels:
         assert len({id(message) for message in received}) == 1
 
     def test_a_process_alone_sends_nothing(self) -> None:
-        run = drive(Herald, 1, [(0.0, 0, 1.0)])
+        run = drive(Announcer, 1, [(0.0, 0, 1.0)])
         assert not run.of("send")
         assert run.engine.network.sent_count == 0
 
 
 class TestTheEnd:
     def test_a_run_ends_when_all_are_served_and_nothing_is_under_way(self) -> None:
-        run = drive(Herald, 2, [(0.0, 0, 2.0)], Constant(7))
+        run = drive(Announcer, 2, [(0.0, 0, 2.0)], Constant(7))
         assert run.engine.now == 7.0
         assert run.node(1).heard == [(0, 1)]
 
     def test_or_when_time_is_up(self) -> None:
-        run = drive(Herald, 2, [(0.0, 0, 2.0), (50.0, 0, 1.0)], Constant(7), until=20.0)
+        run = drive(Announcer, 2, [(0.0, 0, 2.0), (50.0, 0, 1.0)], Constant(7), until=20.0)
         assert run.engine.now == 20.0
         assert run.engine.meter.entries == 1
 
     @pytest.mark.parametrize("delay", [7.0, Exponential(7)])
     def test_time_never_goes_back(self, delay: Any) -> None:
-        run = drive(Herald, 4, [(float(k), k % 4, 1.5) for k in range(100)], delay, warmup=20.0, until=90.0)
+        run = drive(Announcer, 4, [(float(k), k % 4, 1.5) for k in range(100)], delay, warmup=20.0, until=90.0)
         times = [event.t for event in run.events]
         assert times == sorted(times)
         assert run.engine.now == 90.0
@@ -380,6 +380,6 @@ class TestTheEnd:
         assert seen[-1] <= 6000
 
     def test_a_run_without_requests_is_over_at_once(self) -> None:
-        engine, _ = make(Herald, 3, [])
+        engine, _ = make(Announcer, 3, [])
         engine.run()
         assert engine.now == 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import sqrt
 
 import pytest
-from toys import ANYONE, Herald, Note, Run, drive
+from toys import ANYONE, Announcer, Note, Run, drive
 
 from congenial.algorithms.token.suzuki_kasami import SuzukiKasami
 from congenial.kernel.message import Message
@@ -32,29 +32,33 @@ CHANNELS = [Constant(1.0), Exponential(1.0)]  # in the queue, and in the bag
 @pytest.mark.parametrize("delay", CHANNELS, ids=str)
 class TestLoss:
     def test_a_rate_loses_that_share_of_messages(self, delay: Distribution) -> None:
-        run = drive(Herald, 11, EVERY_TEN, delay, faults=Faults(loss=(MessageFault(0.3),)))
+        run = drive(Announcer, 11, EVERY_TEN, delay, faults=Faults(loss=(MessageFault(0.3),)))
         lost = len(run.of("drop"))
         assert lost + len(run.of("deliver")) == 1000
         assert abs(lost - 300) < 5 * sqrt(1000 * 0.3 * 0.7)
         assert run.nothing_leaks()
 
     def test_rate_one_loses_everything(self, delay: Distribution) -> None:
-        run = drive(Herald, 3, EVERY_TEN, delay, faults=Faults(loss=(MessageFault(1.0),)))
+        run = drive(Announcer, 3, EVERY_TEN, delay, faults=Faults(loss=(MessageFault(1.0),)))
         assert len(run.of("drop")) == 200
         assert not run.of("deliver")
         assert run.nothing_leaks()
 
     def test_a_script_loses_what_is_sent_in_its_stretch_of_time(self, delay: Distribution) -> None:
-        run = drive(Herald, 2, EVERY_TEN, delay, faults=Faults(loss=(MessageFault(1.0, 95, 205),)))
+        run = drive(Announcer, 2, EVERY_TEN, delay, faults=Faults(loss=(MessageFault(1.0, 95, 205),)))
         assert [event.t for event in run.of("drop")] == [10.0 * k for k in range(10, 21)]
 
     def test_a_stretch_on_top_of_a_rate_leaves_the_rate_as_it_was(self, delay: Distribution) -> None:
-        run = drive(Herald, 2, EVERY_TEN, delay, faults=Faults(loss=(MessageFault(1.0), MessageFault(1.0, 95, 205))))
+        run = drive(Announcer, 2, EVERY_TEN, delay, faults=Faults(loss=(MessageFault(1.0), MessageFault(1.0, 95, 205))))
         assert len(run.of("drop")) == 100
 
     def test_overlapping_stretches_each_count_while_they_last(self, delay: Distribution) -> None:
         run = drive(
-            Herald, 2, EVERY_TEN, delay, faults=Faults(loss=(MessageFault(1.0, 95, 205), MessageFault(1.0, 155, 305)))
+            Announcer,
+            2,
+            EVERY_TEN,
+            delay,
+            faults=Faults(loss=(MessageFault(1.0, 95, 205), MessageFault(1.0, 155, 305))),
         )
         assert [event.t for event in run.of("drop")] == [10.0 * k for k in range(10, 31)]
 
@@ -62,25 +66,25 @@ class TestLoss:
 @pytest.mark.parametrize("delay", CHANNELS, ids=str)
 class TestDuplication:
     def test_a_rate_doubles_that_share_of_messages(self, delay: Distribution) -> None:
-        run = drive(Herald, 11, EVERY_TEN, delay, faults=Faults(duplication=(MessageFault(0.3),)))
+        run = drive(Announcer, 11, EVERY_TEN, delay, faults=Faults(duplication=(MessageFault(0.3),)))
         assert abs(len(run.of("deliver")) - 1300) < 5 * sqrt(1000 * 0.3 * 0.7)
         assert run.nothing_leaks()
 
     def test_a_script_doubles_what_is_sent_in_its_stretch_of_time(self, delay: Distribution) -> None:
-        run = drive(Herald, 2, EVERY_TEN, delay, faults=Faults(duplication=(MessageFault(1.0, 95, 205),)))
+        run = drive(Announcer, 2, EVERY_TEN, delay, faults=Faults(duplication=(MessageFault(1.0, 95, 205),)))
         heard = [number for _, number in run.node(1).heard]
         assert [number for number in range(1, 101) if heard.count(number) == 2] == list(range(11, 22))
         assert len(heard) == 111
 
     def test_a_duplicate_is_not_counted_as_sent(self, delay: Distribution) -> None:
-        run = drive(Herald, 2, EVERY_TEN, delay, faults=Faults(duplication=(MessageFault(1.0),)))
+        run = drive(Announcer, 2, EVERY_TEN, delay, faults=Faults(duplication=(MessageFault(1.0),)))
         assert run.engine.meter.deliveries == 200
         assert [int(kind.count) for kind in run.engine.meter.kinds.values()] == [100]
 
 
 class TestReordering:
     def heard(self, faults: Faults) -> list[int]:
-        run = drive(Herald, 2, BURST, Uniform(0, 10), fifo=True, faults=faults)
+        run = drive(Announcer, 2, BURST, Uniform(0, 10), fifo=True, faults=faults)
         assert run.nothing_leaks()
         return [number for _, number in run.node(1).heard]
 
@@ -143,14 +147,14 @@ class Diarist(Node):
 
 class TestCrash:
     def test_a_crashed_process_does_nothing_more(self) -> None:
-        run = drive(Herald, 3, EVERY_TEN, faults=Faults(crashes=(Outage(0, 95.0),)))
+        run = drive(Announcer, 3, EVERY_TEN, faults=Faults(crashes=(Outage(0, 95.0),)))
         assert len(run.times("request", 0)) == 10
         assert run.times("crash", 0) == [95.0]
         assert run.engine.judge.waiters() == []
 
     @pytest.mark.parametrize("delay", CHANNELS, ids=str)
     def test_what_is_sent_to_a_crashed_process_is_lost(self, delay: Distribution) -> None:
-        run = drive(Herald, 3, EVERY_TEN, delay, faults=Faults(crashes=(Outage(1, 55.0),)))
+        run = drive(Announcer, 3, EVERY_TEN, delay, faults=Faults(crashes=(Outage(1, 55.0),)))
         assert all(event.node == 1 and event.t >= 55 for event in run.of("drop"))
         assert len(run.node(1).heard) + len(run.of("drop")) == 100
         assert len(run.of("drop")) >= 94
@@ -158,11 +162,11 @@ class TestCrash:
         assert run.nothing_leaks()
 
     def test_a_message_under_way_survives_its_sender(self) -> None:
-        run = drive(Herald, 2, [(0.0, 0, 9.0)], delay=5.0, faults=Faults(crashes=(Outage(0, 1.0),)))
+        run = drive(Announcer, 2, [(0.0, 0, 9.0)], delay=5.0, faults=Faults(crashes=(Outage(0, 1.0),)))
         assert run.node(1).heard == [(0, 1)]
 
     def test_a_crash_inside_ends_the_stay_at_once(self) -> None:
-        run = drive(Herald, 2, [(0.0, 0, 50.0), (20.0, 1, 1.0)], faults=Faults(crashes=(Outage(0, 10.0),)))
+        run = drive(Announcer, 2, [(0.0, 0, 50.0), (20.0, 1, 1.0)], faults=Faults(crashes=(Outage(0, 10.0),)))
         assert run.engine.judge.inside == 0
         assert not run.times("exit", 0)
         assert run.engine.meter.most_inside == 1
@@ -185,24 +189,24 @@ class TestCrash:
         assert not run.of("timer")
 
     def test_a_request_that_was_due_meanwhile_is_made_on_recovery(self) -> None:
-        run = drive(Herald, 2, EVERY_TEN, faults=Faults(crashes=(Outage(0, 95.0, 195.0),)))
+        run = drive(Announcer, 2, EVERY_TEN, faults=Faults(crashes=(Outage(0, 95.0, 195.0),)))
         assert run.times("request", 0) == [10.0 * k for k in range(10)] + [195.0] * 10 + [
             10.0 * k for k in range(20, 100)
         ]
 
     def test_a_request_due_later_is_made_when_it_is_due(self) -> None:
-        run = drive(Herald, 2, [(50.0, 0, 0.0)], faults=Faults(crashes=(Outage(0, 10.0, 20.0),)))
+        run = drive(Announcer, 2, [(50.0, 0, 0.0)], faults=Faults(crashes=(Outage(0, 10.0, 20.0),)))
         assert run.times("request", 0) == [50.0]
 
     def test_a_crash_takes_away_only_the_request_it_interrupts(self) -> None:
         arrivals = [(0.0, 0, 30.0), (50.0, 0, 1.0)]
-        run = drive(Herald, 2, arrivals, faults=Faults(crashes=(Outage(0, 10.0, 20.0),)))
+        run = drive(Announcer, 2, arrivals, faults=Faults(crashes=(Outage(0, 10.0, 20.0),)))
         assert run.times("request", 0) == [0.0, 50.0]
         assert run.times("exit", 0) == [51.0]
 
     def test_random_crashes_take_their_share_of_time(self) -> None:
         faults = Faults(crashes=(RandomOutages(0.1, 5.0),))
-        run = drive(Herald, 4, NEXT_DAY, faults=faults, until=10000.0, seed=3)
+        run = drive(Announcer, 4, NEXT_DAY, faults=faults, until=10000.0, seed=3)
         assert abs(away(run, "crash", "recover") / 40000 - 1 / 3) < 0.02  # 5 of every 10 + 5
 
     def test_a_process_that_stays_away_is_not_waited_for(self) -> None:
@@ -288,7 +292,7 @@ class Fidgety(Node):
         pass
 
 
-class Ousted(Herald):
+class Ousted(Announcer):
     """Loses its section to any message it receives while inside."""
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
@@ -300,7 +304,7 @@ class Ousted(Herald):
 class TestPause:
     @pytest.mark.parametrize("delay", CHANNELS, ids=str)
     def test_events_during_a_pause_are_deferred_in_order(self, delay: Distribution) -> None:
-        run = drive(Herald, 2, EVERY_TEN, delay, faults=Faults(pauses=(Outage(1, 95.0, 205.0),)))
+        run = drive(Announcer, 2, EVERY_TEN, delay, faults=Faults(pauses=(Outage(1, 95.0, 205.0),)))
         deliveries = run.times("deliver", 1)
         assert not [t for t in deliveries if 95 <= t < 205]
         assert deliveries.count(205.0) >= 10
@@ -309,12 +313,12 @@ class TestPause:
         assert run.nothing_leaks()
 
     def test_fifo_order_survives_a_pause(self) -> None:
-        run = drive(Herald, 2, EVERY_TEN, Uniform(0, 50), fifo=True, faults=Faults(pauses=(Outage(1, 95.0, 205.0),)))
+        run = drive(Announcer, 2, EVERY_TEN, Uniform(0, 50), fifo=True, faults=Faults(pauses=(Outage(1, 95.0, 205.0),)))
         assert [number for _, number in run.node(1).heard] == list(range(1, 101))
 
     def test_asking_and_leaving_wait_too(self) -> None:
         arrivals = [(0.0, 0, 10.0), (50.0, 0, 1.0)]
-        run = drive(Herald, 2, arrivals, faults=Faults(pauses=(Outage(0, 5.0, 20.0), Outage(0, 45.0, 60.0))))
+        run = drive(Announcer, 2, arrivals, faults=Faults(pauses=(Outage(0, 5.0, 20.0), Outage(0, 45.0, 60.0))))
         assert run.times("exit", 0) == [20.0, 61.0]
         assert run.times("request", 0) == [0.0, 60.0]
 
@@ -335,13 +339,13 @@ class TestPause:
 
     def test_a_crash_during_a_pause_loses_what_was_deferred(self) -> None:
         faults = Faults(pauses=(Outage(1, 95.0, 205.0),), crashes=(Outage(1, 150.0, 180.0),))
-        run = drive(Herald, 2, EVERY_TEN, faults=faults)
+        run = drive(Announcer, 2, EVERY_TEN, faults=faults)
         assert [event.t for event in run.of("drop")] == [150.0] * 5 + [151.0, 161.0, 171.0]
         assert run.nothing_leaks()
 
     def test_random_pauses_take_their_share_of_time(self) -> None:
         faults = Faults(pauses=(RandomOutages(0.1, 5.0),))
-        run = drive(Herald, 4, NEXT_DAY, faults=faults, until=10000.0, seed=3)
+        run = drive(Announcer, 4, NEXT_DAY, faults=faults, until=10000.0, seed=3)
         assert abs(away(run, "pause", "resume") / 40000 - 1 / 3) < 0.02
 
     @pytest.mark.parametrize("algorithm", ["ricart-agrawala", "suzuki-kasami", "raymond-tree", "maekawa"])
@@ -356,7 +360,7 @@ class TestPartition:
     @pytest.mark.parametrize("delay", CHANNELS, ids=str)
     def test_messages_between_the_sides_are_lost_while_it_lasts(self, delay: Distribution) -> None:
         faults = Faults(partitions=(Partition(((0, 1), (2, 3)), 95.0, 205.0),))
-        run = drive(Herald, 4, EVERY_TEN, delay, faults=faults)
+        run = drive(Announcer, 4, EVERY_TEN, delay, faults=faults)
         assert {event.node for event in run.of("drop")} == {2, 3}
         assert sorted({event.t for event in run.of("drop")}) == [10.0 * k for k in range(10, 21)]
         assert len(run.node(1).heard) == 100
@@ -364,18 +368,18 @@ class TestPartition:
         assert run.nothing_leaks()
 
     def test_a_process_that_no_side_names_is_on_the_first_side(self) -> None:
-        run = drive(Herald, 3, EVERY_TEN, faults=Faults(partitions=(Partition(((), (1,)), 0.0),)))
+        run = drive(Announcer, 3, EVERY_TEN, faults=Faults(partitions=(Partition(((), (1,)), 0.0),)))
         assert run.node(1).heard == []
         assert len(run.node(2).heard) == 100
 
     def test_two_partitions_at_once_both_cut(self) -> None:
         faults = Faults(partitions=(Partition(((0, 2), (1,)), 95.0, 305.0), Partition(((0, 1), (2,)), 195.0, 405.0)))
-        run = drive(Herald, 3, EVERY_TEN, faults=faults)
+        run = drive(Announcer, 3, EVERY_TEN, faults=faults)
         assert [e.t for e in run.of("drop") if e.node == 1] == [10.0 * k for k in range(10, 31)]
         assert [e.t for e in run.of("drop") if e.node == 2] == [10.0 * k for k in range(20, 41)]
 
     def test_random_partitions_come_and_go(self) -> None:
-        run = drive(Herald, 10, EVERY_TEN, faults=Faults(partitions=(RandomPartitions(0.01, 50.0),)), seed=2)
+        run = drive(Announcer, 10, EVERY_TEN, faults=Faults(partitions=(RandomPartitions(0.01, 50.0),)), seed=2)
         assert 3 <= len(run.of("cut")) <= 20
         assert len(run.of("heal")) >= len(run.of("cut")) - 2
         assert 50 < len(run.of("drop")) < 600

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toys import Herald, drive
+from toys import Announcer, drive
 
 from congenial.kernel.errors import ConfigError
 from congenial.sim.result import MEASURES, Result
@@ -92,7 +92,7 @@ def test_bandwidth_lengthens_the_tiny_run(tiny: dict[str, Any]) -> None:
 
 
 def test_concurrency_is_averaged_over_the_time_when_somebody_is_inside() -> None:
-    meter = drive(Herald, 3, [(0.0, 0, 4.0), (1.0, 1, 2.0), (10.0, 2, 2.0)]).engine.meter
+    meter = drive(Announcer, 3, [(0.0, 0, 4.0), (1.0, 1, 2.0), (10.0, 2, 2.0)]).engine.meter
     assert meter.mean_inside() == (4 + 2 + 2) / (4 + 2)
     assert meter.most_inside == 2
     assert meter.sessions == 2
@@ -100,7 +100,7 @@ def test_concurrency_is_averaged_over_the_time_when_somebody_is_inside() -> None
 
 def test_concurrency_across_the_end_of_the_warm_up() -> None:
     """From 2 to 3 two are inside, from 3 to 4 one."""
-    meter = drive(Herald, 2, [(0.0, 0, 4.0), (1.0, 1, 2.0)], warmup=2.0).engine.meter
+    meter = drive(Announcer, 2, [(0.0, 0, 4.0), (1.0, 1, 2.0)], warmup=2.0).engine.meter
     assert meter.mean_inside() == (2 + 1) / 2
     assert meter.most_inside == 2
     assert meter.entries == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from librt.random import Random
-from toys import Herald, drive
+from toys import Announcer, drive
 
 from congenial.algorithms.token.suzuki_kasami import SuzukiKasami
 from congenial.kernel.errors import ConfigError
@@ -77,7 +77,7 @@ class Plain(Distribution):
 
 def delays(delay: Distribution) -> list[float]:
     """How long each message took, with many on their way at once."""
-    run = drive(Herald, 6, [(0.5 * k, k % 6, 0.0) for k in range(600)], delay)
+    run = drive(Announcer, 6, [(0.5 * k, k % 6, 0.0) for k in range(600)], delay)
     sent = {event.id: event.t for event in run.of("send")}
     return [event.t - sent[event.id] for event in run.of("deliver")]
 
@@ -141,7 +141,7 @@ def test_measured_delays_are_drawn_evenly(tmp_path: Path) -> None:
     drawn = [delay.draw(rng) for _ in range(8000)]
     assert set(drawn) == {1.0, 2.0, 3.0, 6.0}
     assert mean(drawn) == pytest.approx(3.0, abs=0.1)
-    run = drive(Herald, 2, [(10.0 * k, 0, 0.0) for k in range(50)], delay)
+    run = drive(Announcer, 2, [(10.0 * k, 0, 0.0) for k in range(50)], delay)
     assert {round(t % 10, 6) for t in run.times("deliver", 1)} <= {1.0, 2.0, 3.0, 6.0}
 
 

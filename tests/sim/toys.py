@@ -42,7 +42,7 @@ class Pages(Message):
     text: tuple[int, ...]
 
 
-class Herald(Node):
+class Announcer(Node):
     """Tells everyone when it asks, and enters at once; remembers what it hears."""
 
     spec: ClassVar[Spec] = ANYONE

@@ -12,13 +12,15 @@ from congenial.checker.check import check
 from congenial.checker.replay import replay, write_trace
 from congenial.checker.stepper import Action
 from congenial.kernel.errors import ConfigError
-from congenial.studio.explore import Place, Territory, as_json, from_json, is_fault, look_for_fault, told, traced
+from congenial.studio.explore import ExploredSystem, Place, as_json, from_json, is_fault, look_for_fault, told, traced
 from congenial.systems.catalogue import SOUND, find_algorithm
 from congenial.systems.system import System
 
 
-def territory(name: str, n: int = 3, requests: int = 2, groups: int = 1, fifo: bool | None = None) -> Territory:
-    return Territory.of(name, System(find_algorithm(name), n), requests, groups, fifo)
+def explored_system(
+    name: str, n: int = 3, requests: int = 2, groups: int = 1, fifo: bool | None = None
+) -> ExploredSystem:
+    return ExploredSystem.of(name, System(find_algorithm(name), n), requests, groups, fifo)
 
 
 def words(place: Place, faults: bool = False) -> list[str]:
@@ -26,7 +28,7 @@ def words(place: Place, faults: bool = False) -> list[str]:
 
 
 def test_at_first_everybody_may_ask() -> None:
-    place = Place(territory("ra1", groups=2), [])
+    place = Place(explored_system("ra1", groups=2), [])
     assert words(place) == [f"{p} asks to enter group {group}" for p in range(3) for group in range(2)]
     assert "1 crashes" in words(place, faults=True)
     assert "0 suspects 2" in words(place, faults=True)
@@ -34,18 +36,18 @@ def test_at_first_everybody_may_ask() -> None:
 
 
 def test_a_step_leads_to_others() -> None:
-    land = territory("suzuki-kasami")
-    place = Place(land, [Action("request", 1, groups=(0,))])
+    explored = explored_system("suzuki-kasami")
+    place = Place(explored, [Action("request", 1, groups=(0,))])
     assert words(place)[:2] == ["0 receives Request(number=1) from 1", "2 receives Request(number=1) from 1"]
     assert "Request(number=1) from 1 to 0 is lost" in words(place, faults=True)
     assert "0 receives Request(number=1) from 1, which stays under way" in words(place, faults=True)
-    place = Place(land, [*place.path, place.possible[0]])
+    place = Place(explored, [*place.path, place.possible[0]])
     assert "1 receives Privilege(" in " ".join(words(place))
 
 
 def test_crashed_processes_recover_are_suspected_and_lose_their_messages() -> None:
-    land = territory("suzuki-kasami")
-    place = Place(land, [Action("request", 1, groups=(0,)), Action("crash", 0)])
+    explored = explored_system("suzuki-kasami")
+    place = Place(explored, [Action("request", 1, groups=(0,)), Action("crash", 0)])
     said = words(place)
     assert "0 recovers" in said
     assert "2 suspects 0" in said
@@ -55,10 +57,10 @@ def test_crashed_processes_recover_are_suspected_and_lose_their_messages() -> No
 
 
 def test_a_process_asks_as_often_as_it_may() -> None:
-    land = territory("suzuki-kasami", n=1, requests=2)
+    explored = explored_system("suzuki-kasami", n=1, requests=2)
     stay = [Action("request", 0, groups=(0,)), Action("exit", 0)]
-    assert words(Place(land, stay)) == ["0 asks to enter"]
-    place = Place(land, [*stay, *stay])
+    assert words(Place(explored, stay)) == ["0 asks to enter"]
+    place = Place(explored, [*stay, *stay])
     assert words(place) == []
     assert not place.kind
 
@@ -68,11 +70,11 @@ def test_whatever_is_offered_can_be_taken(name: str) -> None:
     """A random walk, without faults: nothing goes wrong, and everything that was said to be possible is."""
     problem = find_algorithm(name).spec.problem
     assert problem is not None
-    land = territory(name, requests=1, groups=2 if problem.groups else 1)
+    explored = explored_system(name, requests=1, groups=2 if problem.groups else 1)
     rng = random.Random(1)
     path: list[Action] = []
     for _ in range(25):
-        place = Place(land, path)
+        place = Place(explored, path)
         assert not place.kind, place.fault
         ordinary = [step for step in place.possible if not is_fault(step, place)]
         if not ordinary:
@@ -85,7 +87,7 @@ def test_whatever_is_offered_can_be_taken(name: str) -> None:
 def test_what_is_wrong_is_said_and_nothing_follows() -> None:
     found = check("maekawa", nodes=3, order="any").counterexample
     assert found is not None
-    place = Place(territory("maekawa", fifo=False), [*found.actions, Action("exit", 2)])
+    place = Place(explored_system("maekawa", fifo=False), [*found.actions, Action("exit", 2)])
     assert place.kind == found.kind
     assert place.fault == found.text
     assert place.possible == []
@@ -93,32 +95,32 @@ def test_what_is_wrong_is_said_and_nothing_follows() -> None:
 
 
 def test_a_deadlock_is_seen() -> None:
-    land = territory("suzuki-kasami", n=2, requests=1)
-    place = Place(land, [Action("request", 1, groups=(0,)), Action("drop", 0, 1, 1)])
+    explored = explored_system("suzuki-kasami", n=2, requests=1)
+    place = Place(explored, [Action("request", 1, groups=(0,)), Action("drop", 0, 1, 1)])
     assert not place.kind  # process 0 has not asked yet
     path = [Action("request", 0, groups=(0,)), Action("exit", 0), Action("request", 1, groups=(0,))]
-    place = Place(land, [*path, Action("drop", 0, 1, 1)])
+    place = Place(explored, [*path, Action("drop", 0, 1, 1)])
     assert (place.kind, place.fault) == ("deadlock", "nothing more can happen, and these wait: 1")
 
 
 def test_a_search_from_here_finds_what_is_wrong_and_goes_on_from_here() -> None:
-    land = territory("maekawa", fifo=False)
+    explored = explored_system("maekawa", fifo=False)
     begun = [Action("request", 1, groups=(0,))]
-    found = look_for_fault(land, begun, 0)
+    found = look_for_fault(explored, begun, 0)
     assert found is not None
     assert found[:1] == begun
-    assert Place(land, found).kind
+    assert Place(explored, found).kind
 
 
 def test_a_search_in_a_sound_algorithm_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("congenial.studio.explore.SEARCH_RUNS", 20)
-    assert look_for_fault(territory("ricart-agrawala"), [], 0) is None
+    assert look_for_fault(explored_system("ricart-agrawala"), [], 0) is None
 
 
 def test_a_path_is_saved_as_a_trace_that_replay_takes(tmp_path: Path) -> None:
-    land = territory("token-gme", groups=2)
+    explored = explored_system("token-gme", groups=2)
     path = [Action("request", 1, groups=(1,)), Action("deliver", 0, 1, 1), Action("deliver", 1, 0, 2)]
-    place = Place(land, path)
+    place = Place(explored, path)
     (tmp_path / "path.ndjson").write_text(place.trace())
     again = replay(tmp_path / "path.ndjson")
     assert again.ok
@@ -132,8 +134,8 @@ def test_a_counterexample_is_opened_with_its_requests_and_groups(tmp_path: Path)
     found = check("suzuki-kasami", nodes=2, requests=1, losses=1).counterexample
     assert found is not None
     write_trace(f"{tmp_path}/lost.ndjson", "suzuki-kasami", 2, {}, False, found.events)
-    land, steps = traced(f"{tmp_path}/lost.ndjson")
-    assert (land.rules.requests, land.system.n) == (2, 2)
+    explored, steps = traced(f"{tmp_path}/lost.ndjson")
+    assert (explored.rules.requests, explored.system.n) == (2, 2)
     assert steps == list(found.actions)
 
 
@@ -156,4 +158,4 @@ def test_what_is_no_path_is_refused(path: Any) -> None:
 )  # fmt: skip
 def test_a_step_that_cannot_be_taken_is_refused(step: Action) -> None:
     with pytest.raises(ConfigError, match="step 1 cannot be taken"):
-        Place(territory("lamport"), [step])
+        Place(explored_system("lamport"), [step])

@@ -62,13 +62,13 @@ def show_counterexample(
     if svg:
         write_svg(svg, found.events, nodes, found.text)
     if html:
-        from congenial.studio.explore import explore_document, territory_of
+        from congenial.studio.explore import explore_document, explored_system_of
         from congenial.studio.pages import write_page
         from congenial.studio.recording import counterexample
 
         recording = counterexample(found, algorithm, nodes, options, source)
-        territory = territory_of(algorithm, recording.system, found.events, found.actions, fifo)
-        write_page(html, recording, explore_document(territory, found.actions))
+        explored = explored_system_of(algorithm, recording.system, found.events, found.actions, fifo)
+        write_page(html, recording, explore_document(explored, found.actions))
 
 
 def show_events(events: Sequence[Event], nodes: int) -> None:

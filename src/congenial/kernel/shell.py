@@ -9,7 +9,8 @@ the node did, in order. The driver carries that out. The contract between nodes 
 - A node that raises, or does what the contract forbids, ends in `IllegalStep`. If the node itself refused the event
   (`IllegalStep.refused`), nothing has changed. Otherwise the node may be in any state, and must not go on.
 
-The simulator calls nodes directly, for speed; a test compares its steps with those of the shell.
+The simulator calls nodes directly, for speed, and so do the locks of clusters whose members change
+(`congenial.net.view_door`), of which there may be very many. Tests compare their steps with those of the shell.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ LONGEST_NOTE = 1 << 18  # bytes
 LONGEST_NAME = 200  # characters
 FORGOTTEN = -1  # the birth of a member that has forgotten its notes, and cannot become a voter anew
 
-Answer = tuple[bool, Question]  # has a majority said yes, and to what
+Outcome = tuple[bool, Question]  # has a majority said yes, and to what
 
 
 class BoardOut(Out):
@@ -52,7 +52,7 @@ class Board:
         self.agreement = agreement
         self.out = BoardOut(self)
         self.notes: SavedNotes | None = None  # until the cluster is founded
-        self.waiting: dict[int, asyncio.Future[Answer]] = {}  # for the end of a question
+        self.waiting: dict[int, asyncio.Future[Outcome]] = {}  # for the end of a question
         self.watchers: dict[str, set[asyncio.Event]] = {}
         self.heard: dict[str, Note] = {}  # the newest notes that this member knows of
         self.written: dict[str, tuple[int, int]] = {}  # by this member: the fence, and how many notes with it
@@ -166,13 +166,13 @@ class Board:
         if self.membership.closing:
             raise ClusterDegraded(self.membership.ended or f"{self.membership.name!r} has left the cluster")
 
-    async def _ask(self, begin: Callable[[SavedNotes], int]) -> Answer:
+    async def _ask(self, begin: Callable[[SavedNotes], int]) -> Outcome:
         """Ask a question; when it has ended, whether a majority has said yes."""
         await self.membership.opened.wait()
         self._check_open()
         notes = self.notes
         assert notes is not None
-        answer: asyncio.Future[Answer] = self.membership.loop.create_future()
+        answer: asyncio.Future[Outcome] = self.membership.loop.create_future()
         with self.membership.turn:
             number = begin(notes)
             self.waiting[number] = answer

@@ -100,6 +100,9 @@ class RemoteHeld(Losable):
                 self._client.tell(Ask("release", self._number))
             self._lose(self._client.why_over())
 
+    def _lease_left(self) -> float:
+        return max(self._client.until - clock(), 0.0)
+
     def _become(self, other: Any) -> None:
         self._number = other._number
         self._client.held[self._number] = self

@@ -26,7 +26,7 @@ from typing import Any, Protocol
 from congenial.net.logs import log_exception
 
 
-class Heir(Protocol):
+class ParentsOnly(Protocol):
     """Something that must not be used in a forked child."""
 
     def on_fork(self) -> None:
@@ -34,28 +34,28 @@ class Heir(Protocol):
 
 
 _epolls: list[object] = []
-_heirs: dict[int, weakref.ref[Heir]] = {}
+_parents_only: dict[int, weakref.ref[ParentsOnly]] = {}
 
 
-def watch(heir: Heir) -> None:
-    """Tell `heir` in every child that is forked from now on."""
-    number = id(heir)
-    _heirs[number] = weakref.ref(heir, lambda _: _heirs.pop(number, None))
+def watch(thing: ParentsOnly) -> None:
+    """Tell `thing` in every child that is forked from now on."""
+    number = id(thing)
+    _parents_only[number] = weakref.ref(thing, lambda _: _parents_only.pop(number, None))
 
 
-def unwatch(heir: Heir) -> None:
-    _heirs.pop(id(heir), None)
+def unwatch(thing: ParentsOnly) -> None:
+    _parents_only.pop(id(thing), None)
 
 
 def _in_child() -> None:
-    for known in list(_heirs.values()):
-        heir = known()
-        if heir is not None:
+    for known in list(_parents_only.values()):
+        thing = known()
+        if thing is not None:
             try:
-                heir.on_fork()
+                thing.on_fork()
             except Exception:  # the others must be told nevertheless
                 log_exception(logging.ERROR, "fork.failed", process=os.getpid())
-    _heirs.clear()
+    _parents_only.clear()
 
 
 os.register_at_fork(after_in_child=_in_child)

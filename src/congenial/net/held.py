@@ -79,13 +79,22 @@ class Losable:
         """Another thread has seen that it is lost by the clock."""
 
     def _lease_left(self) -> float:
-        """For how many seconds it is surely not lost, whatever happens."""
-        return 0.0
+        """For how many seconds it is surely not lost, whatever happens; for other threads, too."""
+        raise NotImplementedError
 
     def _finish(self) -> None:
         """Release it if it is held."""
         if self.held:
             self.release()
+
+    def valid_for(self) -> float:
+        """For how many seconds no other can hold the lock, even if this process were cut off now; 0 if it is not held.
+
+        It follows from the rates of clocks alone, whatever the network does: clocks may run differently by
+        `Timing.drift`. Infinite in a cluster that needs nobody else. In a cluster that does not follow views, others
+        may go on earlier, and then only fences help.
+        """
+        return self._lease_left() if self.held else 0.0
 
     @property
     def lost(self) -> Loss:
@@ -248,15 +257,6 @@ class Held(Losable):
         self._door = door
         self._on_fence: Callable[[], object] | None = None  # called when it has another fence
         self._since = time.monotonic()  # 0.0 when it has ended
-
-    def valid_for(self) -> float:
-        """For how many seconds no other can hold the lock, even if this process were cut off now; 0 if it is not held.
-
-        It follows from the rates of clocks alone, whatever the network does: clocks may run differently by
-        `Timing.drift`. Infinite in a cluster that needs nobody else. In a cluster that does not follow views, others
-        may go on earlier, and then only fences help.
-        """
-        return self._lease_left() if self.held else 0.0
 
     def _lease_left(self) -> float:
         return self._door.lease.left()

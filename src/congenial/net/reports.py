@@ -36,14 +36,18 @@ MOST_REPORTS = 4  # that wait for one peer until it has asked for all pages
 PATIENCE = 10.0  # seconds in which a page must arrive, if the connection lasts
 GLANCE = 0.2  # seconds between two looks whether it does
 
-Status = dict[str, Any]
+NodeStatus = dict[str, Any]
 
 
 class Reports:
     """`head` tells all that is not about single locks; `watched`, what a page that watches the cluster asks besides."""
 
     def __init__(
-        self, membership: Membership, table: LockTable, head: Callable[[], Status], watched: Callable[[], Status]
+        self,
+        membership: Membership,
+        table: LockTable,
+        head: Callable[[], NodeStatus],
+        watched: Callable[[], NodeStatus],
     ) -> None:
         self.membership = membership
         self.table = table
@@ -58,7 +62,7 @@ class Reports:
 
     # -- this member -----------------------------------------------------------------------------------
 
-    def at_once(self, lock: str | None, top: int, find: str | None = None) -> Status:
+    def at_once(self, lock: str | None, top: int, find: str | None = None) -> NodeStatus:
         """This member's report. With very many locks that takes a while: 100,000 take about a quarter of a second."""
         question = question_of(lock, top, find)
         survey = Survey(top, question.find)
@@ -66,7 +70,7 @@ class Reports:
         chosen = survey.busiest() if question.lock is None else self._named(question.lock)
         return self._report(question, survey, chosen, dict([described(entrance) for entrance in chosen]))
 
-    async def in_pieces(self, question: Question) -> Status:
+    async def in_pieces(self, question: Question) -> NodeStatus:
         """The same, while the event loop goes on."""
         survey, chosen = await self.surveys.made(question)
         detailed = [] if question.lock is None else self._named(question.lock)
@@ -75,7 +79,7 @@ class Reports:
             chosen = list(dict.fromkeys([*chosen, *shown, *detailed]))
         elif question.lock is not None:
             chosen = detailed
-        locks: Status = {}
+        locks: NodeStatus = {}
         for start in range(0, len(chosen), CHUNK):
             with self.meter:
                 locks.update([described(entrance) for entrance in chosen[start : start + CHUNK]])
@@ -86,7 +90,7 @@ class Reports:
                     locks[clipped(entrance.label)] |= tasks_at(entrance)
             return self._report(question, survey, chosen, locks)
 
-    def _report(self, question: Question, survey: Survey, chosen: list[Entrance], locks: Status) -> Status:
+    def _report(self, question: Question, survey: Survey, chosen: list[Entrance], locks: NodeStatus) -> NodeStatus:
         report = {
             **self.head(),
             "entries": survey.entries,
@@ -111,7 +115,7 @@ class Reports:
             }
         return report
 
-    def _oldest(self) -> Status | None:
+    def _oldest(self) -> NodeStatus | None:
         """The task that has waited longest here."""
         firsts = [(entrance.queue.first(), entrance) for entrance in self.table.tally.waited]
         waiters = [(waiter.since, entrance) for waiter, entrance in firsts if waiter is not None]
@@ -153,7 +157,7 @@ class Reports:
             with self.membership.turn:
                 link.post(Report(query.number, 0, len(pages), pages[0]))
 
-    async def _as_pages(self, told: Status) -> list[bytes]:
+    async def _as_pages(self, told: NodeStatus) -> list[bytes]:
         """A report, divided: all but the locks first, then a number of locks on each page."""
         locks = list(told["locks"].items())
         with self.meter:
@@ -175,7 +179,7 @@ class Reports:
 
     # -- what is asked of peers ------------------------------------------------------------------------
 
-    async def of_all(self, question: Question, patience: float | None = None) -> dict[str, Status | None]:
+    async def of_all(self, question: Question, patience: float | None = None) -> dict[str, NodeStatus | None]:
         """The report of every member, by name; None for those that do not answer in time."""
         limit = PATIENCE if patience is None else min(patience, PATIENCE)
         links = list(self.membership.links)
@@ -184,7 +188,7 @@ class Reports:
         told = {self.membership.name: own, **{link.name: other for link, other in zip(links, others, strict=True)}}
         return dict(sorted(told.items()))
 
-    async def _of(self, link: Link, question: Question, patience: float) -> Status | None:
+    async def _of(self, link: Link, question: Question, patience: float) -> NodeStatus | None:
         query = Query(
             random.getrandbits(62), question.lock, min(question.top, MOST_LOCKS), 0,
             question.find, question.by, question.names, question.watch,
@@ -193,7 +197,7 @@ class Reports:
         if first is None:
             return None
         with self.meter:
-            told: Status = msgspec.json.decode(first.status)
+            told: NodeStatus = msgspec.json.decode(first.status)
         for page in range(1, first.pages):
             answer = await self._ask(link, Query(query.number, query.lock, query.top, page), patience)
             if answer is None:
@@ -224,7 +228,7 @@ class Reports:
             answer.set_result(report)
 
 
-def tasks_at(entrance: Entrance) -> Status:
+def tasks_at(entrance: Entrance) -> NodeStatus:
     """The first tasks inside, and of those that wait. `since` tells one from another; the clocks of members differ."""
     now, loop_now = time.monotonic(), entrance.membership.now()
     inside = sorted(entrance.inside, key=lambda held: held._since)[:MOST_TASKS]
@@ -251,7 +255,7 @@ def tasks_at(entrance: Entrance) -> Status:
     }
 
 
-def described(entrance: Entrance) -> tuple[str, Status]:
+def described(entrance: Entrance) -> tuple[str, NodeStatus]:
     """A lock's name and how it is. Names may be of any length and may not even be proper text."""
     status = {name: clipped(value) if isinstance(value, str) else value for name, value in entrance.status().items()}
     return clipped(entrance.label), status

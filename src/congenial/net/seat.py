@@ -23,7 +23,7 @@ from congenial.net.roster import RECOVERED
 from congenial.net.saved import form_of
 
 
-class Owner(Protocol):
+class SeatOwner(Protocol):
     """What a seat asks of the layer above."""
 
     def send(self, seat: Seat, dst: int, message: Message) -> None:
@@ -49,7 +49,7 @@ class Seat:
     __slots__ = ("membership", "node", "number", "owner", "process", "storage_key", "timers")
 
     def __init__(
-        self, owner: Owner, membership: Membership, node: Node, problem: Problem, storage_key: str, number: int = 0
+        self, owner: SeatOwner, membership: Membership, node: Node, problem: Problem, storage_key: str, number: int = 0
     ) -> None:
         self.owner = owner
         self.membership = membership

@@ -64,9 +64,8 @@ class ThreadedHeld(Losable):
     def _inside(self) -> bool:
         return self in self._cluster._held
 
-    def valid_for(self) -> float:
-        """As `Held.valid_for`."""
-        return self._held._lease_left() if self.held else 0.0
+    def _lease_left(self) -> float:
+        return self._held._lease_left()
 
     def release(self) -> None:
         """Release the lock. Does not wait for anything. `LockLost` if it was lost before."""

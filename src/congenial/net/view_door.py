@@ -1,8 +1,9 @@
 """A lock of a cluster whose members change (`congenial.net.viewed`).
 
-There may be very many of them. So a `ViewDoor` has no seat: it calls its node itself, which only sends, enters and is
-ejected, and it keeps no more than it needs while nobody uses it. A test compares its steps with those of a seat.
-Guarded objects, which are few, have one.
+There may be very many of them, and each entry counts. So a `ViewDoor` has no seat: it calls its node itself, without a
+process shell. Its node is always one of our own, which only sends, enters and is ejected, and whose steps the checker
+has taken in a shell. Tests compare a `ViewDoor` with a `FollowingDoor`, which has a seat: they do the same, task by
+task and message by message. Guarded objects, which are few, have a seat.
 """
 
 from __future__ import annotations
@@ -131,7 +132,7 @@ class FollowingDoor(Door):
         """That is for the agreement."""
 
 
-class Shared:
+class StepTools:
     """What all locks without a seat use in every step."""
 
     def __init__(self, out: PlainOut, turn: Turn, link_to: dict[int, Link], forms: Forms) -> None:
@@ -144,17 +145,17 @@ class Shared:
 class ViewDoor(FollowingDoor):
     """A lock without a seat."""
 
-    __slots__ = ("shared",)
+    __slots__ = ("tools",)
 
     def __init__(
-        self, above: Followed, shared: Shared, key: str, name: str, lock: LockInViews, problem: Problem
+        self, above: Followed, tools: StepTools, key: str, name: str, lock: LockInViews, problem: Problem
     ) -> None:
         super().__init__(above, key, name, lock, problem)
-        self.shared = shared
+        self.tools = tools
 
     @property
     def out(self) -> PlainOut:
-        return self.shared.out
+        return self.tools.out
 
     def _furnish(self, problem: Problem) -> None:
         """There is no seat."""
@@ -227,7 +228,7 @@ class ViewDoor(FollowingDoor):
             sent = out.sent
             out.sent = []
             for dst, message in sent:
-                link = self.shared.link_to.get(dst)
+                link = self.tools.link_to.get(dst)
                 if link is not None:
                     assert isinstance(message, (InView, Inherited))
                     self._post(link, message)
@@ -238,7 +239,7 @@ class ViewDoor(FollowingDoor):
     def _post(self, link: Link, message: InView | Inherited) -> None:
         fence = message.fence if isinstance(message, Inherited) else 0
         body = message.body
-        forms = self.shared.forms
+        forms = self.tools.forms
         try:
             link.send_in_view(self.key, message.view, fence, forms.dump(body))
         except OverflowError:
@@ -311,7 +312,7 @@ class ViewDoor(FollowingDoor):
         inside = self.inside
         if held not in inside:
             raise held._not_held()
-        turn = self.shared.turn
+        turn = self.tools.turn
         turn.depth += 1
         try:
             if len(inside) == 1:

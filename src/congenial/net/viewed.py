@@ -37,7 +37,7 @@ from congenial.net.numbering import Numbering
 from congenial.net.replica import Machine
 from congenial.net.table import LockTable, check_key
 from congenial.net.tries import Triable, Tries
-from congenial.net.view_door import FollowingDoor, Holding, Shared, ViewDoor
+from congenial.net.view_door import FollowingDoor, Holding, StepTools, ViewDoor
 from congenial.net.view_guard import OBJECTS, ViewGuard
 from congenial.net.view_hall import ViewHall
 from congenial.net.wire import Data, Echo, SeatData, Seats
@@ -96,7 +96,7 @@ class ViewedLocks(LockTable):
         membership.forgetful_voters = self.agreement.node.views.forgetful
         membership.resumes = True
         self.numbering = Numbering(MOST_PROCESSES, 0)
-        self.shared = Shared(PlainOut(), membership.turn, membership.link_to, vocabulary.table)
+        self.tools = StepTools(PlainOut(), membership.turn, membership.link_to, vocabulary.table)
         self.era = Era()  # the time of the present view
         self.used: deque[ViewDoor | ViewHall] = deque()  # all that are in use, and some that were a moment ago
         self.dropped: list[dict[str, Any]] = []  # locks of earlier views, to be freed little by little
@@ -218,7 +218,7 @@ class ViewedLocks(LockTable):
         if is_guarded(key):
             return self._make_guard(key)
         lock = self.lock_class(self.membership.me, MOST_PROCESSES, self.settings)
-        door = ViewDoor(self, self.shared, key, name, lock, self.system.problem)
+        door = ViewDoor(self, self.tools, key, name, lock, self.system.problem)
         self.doors[key] = door
         self._settle(key, lock)
         self._make_room()

@@ -20,7 +20,7 @@ class Check(Task):
         super().__init__("checks", order, {"seen": 0, "pending": 0})
 
 
-class Teller:
+class ProgressWriter:
     """Writes how far it is, not too often."""
 
     def __init__(self) -> None:
@@ -39,11 +39,11 @@ def work(order: dict[str, Any]) -> dict[str, object]:
     common = {"nodes": order["nodes"], "options": order["options"], **order["bounds"]}
     found: Counterexample | None
     if order["kind"] == "fuzz":
-        random = fuzz(order["algorithm"], runs=order["runs"], progress=Teller().runs, **common)
+        random = fuzz(order["algorithm"], runs=order["runs"], progress=ProgressWriter().runs, **common)
         found = random.counterexample
         told: dict[str, object] = {"verdict": random.verdict(), "seen": random.runs, "seconds": random.seconds}
     else:
-        result = check(order["algorithm"], limit=MOST_STATES, progress=Teller().states, **common)
+        result = check(order["algorithm"], limit=MOST_STATES, progress=ProgressWriter().states, **common)
         found = result.counterexample
         told = {
             "verdict": result.verdict(), "seen": result.states, "seconds": result.seconds, "depth": result.depth,

@@ -25,7 +25,7 @@ from congenial.net.local import check_length, sockets_here
 from congenial.net.survey import HOLDERS, WAITING
 from congenial.studio.history import History
 from congenial.studio.story import Story, fence_text
-from congenial.studio.troubles import has_gone, troubles
+from congenial.studio.troubles import Told, has_gone, troubles
 
 TOP = 60  # locks on the page
 LEAST_TOP = 15  # that each node tells of; the more nodes, the fewer
@@ -37,8 +37,6 @@ PATIENCE = 3.0  # seconds in which all nodes must answer
 MOST_STORIES = 8  # locks whose timeline is kept
 SUFFIXES = (" (semaphore)", " (guarded)")
 UNSET = "no cluster was named"
-
-Told = dict[str, dict[str, Any] | None]
 
 
 class Where(NamedTuple):

@@ -49,7 +49,7 @@ SOUGHT = (SAFETY, ILLEGAL, DEADLOCK, HISTORY)  # faults that one run shows
 
 
 @dataclass(frozen=True)
-class Territory:
+class ExploredSystem:
     """What is explored: a system, how often each process asks, and for what. `name` finds the algorithm again."""
 
     name: str
@@ -57,7 +57,7 @@ class Territory:
     rules: Rules
 
     @classmethod
-    def of(cls, name: str, system: System, requests: int, groups: int, fifo: bool | None) -> Territory:
+    def of(cls, name: str, system: System, requests: int, groups: int, fifo: bool | None) -> ExploredSystem:
         rules = Rules(
             requests=requests,
             menus=menus("", system.n, groups),
@@ -71,12 +71,12 @@ class Territory:
 class Place:
     """Where a path leads. `fault` is what is wrong there, if anything, and of which `kind`."""
 
-    def __init__(self, territory: Territory, path: Sequence[Action]) -> None:
+    def __init__(self, explored: ExploredSystem, path: Sequence[Action]) -> None:
         if len(path) > MOST_STEPS:
             raise ConfigError(f"a path has at most {MOST_STEPS} steps here, not {len(path)}")
-        self.territory = territory
+        self.explored = explored
         self.path = list(path)
-        system, rules = territory.system, territory.rules
+        system, rules = explored.system, explored.rules
         self.stepper = Stepper(system, rules.fifo)
         self.left = [rules.requests] * system.n
         self.operations = [0] * system.n
@@ -125,7 +125,7 @@ class Place:
             raise ContractError(f"process {action.node} can {action.event} other processes only")
         if action.event == REQUEST:
             self.left[action.node] -= 1
-            self.operations[action.node] = self.territory.rules.operations
+            self.operations[action.node] = self.explored.rules.operations
         elif action.event == ISSUE:
             self.operations[action.node] -= 1
         self.stepper.take(action)
@@ -136,12 +136,12 @@ class Place:
         processes = self.stepper.processes
         for packet in self.stepper.deliverable():
             steps.append(Action(DELIVER, int(packet.dst), int(packet.src), int(packet.number)))
-        for number in range(self.territory.system.n):
+        for number in range(self.explored.system.n):
             self._add_own(number, steps)
         timers = [
             Action(TIMER, number, timer=timer) for number, process in enumerate(processes) for timer in process.timers
         ]
-        if not self.territory.rules.patient or not [step for step in steps if step.event != RECOVER]:
+        if not self.explored.rules.patient or not [step for step in steps if step.event != RECOVER]:
             steps.extend(timers)
         for packet in self.stepper.packets:
             steps.append(Action(DROP, int(packet.dst), int(packet.src), int(packet.number)))
@@ -170,7 +170,7 @@ class Place:
             steps.extend(
                 [
                     Action(REQUEST, number, groups=groups)
-                    for groups in self.territory.rules.menus_for(len(processes))[number]
+                    for groups in self.explored.rules.menus_for(len(processes))[number]
                 ]
             )
         for peer in process.suspects:
@@ -183,16 +183,16 @@ class Place:
     def recording(self) -> Recording:
         """The path so far, to be shown."""
         verdict = f"{self.kind.upper()}: {self.fault}" if self.kind else "nothing is wrong so far"
-        system = self.territory.system
+        system = self.explored.system
         about = (("exploring", "by hand"), ("nodes", str(system.n)), *system.options.items())
         return Recording(system, self.stepper.events, about, verdict, not self.kind, timed=False)
 
     def trace(self) -> str:
         """The path as the text of a trace file, which `congenial replay` takes."""
-        system = self.territory.system
+        system = self.explored.system
         about: dict[str, object] = {
-            "algorithm": self.territory.name, "nodes": system.n, "options": system.options,
-            "fifo": self.territory.rules.fifo,
+            "algorithm": self.explored.name, "nodes": system.n, "options": system.options,
+            "fifo": self.explored.rules.fifo,
         }  # fmt: skip
         lines = [Event(0.0, BEGIN, -1, fields=about), *self.stepper.events]
         return "".join([json.dumps(event.as_dict()) + "\n" for event in lines])
@@ -218,7 +218,7 @@ def told(step: Action, place: Place) -> str:
         return f"{p} receives {packet.msg!r} from {step.peer}{', which stays under way' if step.again else ''}"
     if step.event == REQUEST:
         groups = " or ".join(map(str, step.groups))
-        return f"{p} asks to enter{f' group {groups}' if place.territory.system.problem.groups else ''}"
+        return f"{p} asks to enter{f' group {groups}' if place.explored.system.problem.groups else ''}"
     if step.event == ISSUE:
         return f"{p} issues an operation"
     if step.event == TIMER:
@@ -230,14 +230,14 @@ def told(step: Action, place: Place) -> str:
     return f"{p} {({EXIT: 'leaves', CRASH: 'crashes', RECOVER: 'recovers'})[step.event]}"
 
 
-def look_for_fault(territory: Territory, path: Sequence[Action], faults: int) -> list[Action] | None:
+def look_for_fault(explored: ExploredSystem, path: Sequence[Action], faults: int) -> list[Action] | None:
     """The shortest path that goes wrong among random runs from where a path leads, with at most so many `faults` of
     each kind; None if all is well in these."""
-    rules = replace(territory.rules, crashes=faults, losses=faults, duplicates=faults, suspicions=faults)
+    rules = replace(explored.rules, crashes=faults, losses=faults, duplicates=faults, suspicions=faults)
     best: list[Action] | None = None
     deadline = monotonic() + SEARCH_SECONDS
     for seed in range(SEARCH_RUNS):
-        place = Place(territory, path)
+        place = Place(explored, path)
         if place.kind:
             return place.path
         most = SEARCH_STEPS if best is None else len(best) - len(path) - 1
@@ -296,22 +296,24 @@ def _whole(value: Any) -> int:
     return value
 
 
-def traced(path: str) -> tuple[Territory, list[Action]]:
+def traced(path: str) -> tuple[ExploredSystem, list[Action]]:
     """What a trace file is about, and its steps."""
     events = read_trace(path)
     system, fifo = traced_system(path, events)
     name = str((events[0].fields or {}).get("algorithm"))
     steps = actions_in(events)
-    return territory_of(name, system, events, steps, fifo), steps
+    return explored_system_of(name, system, events, steps, fifo), steps
 
 
-def territory_of(name: str, system: System, events: Sequence[Event], steps: Sequence[Action], fifo: bool) -> Territory:
+def explored_system_of(
+    name: str, system: System, events: Sequence[Event], steps: Sequence[Action], fifo: bool
+) -> ExploredSystem:
     """Where a run took place: with at least as many requests, groups and operations as it has, and with timers that run
     out as early as they do there."""
     asked = [[event.groups for event in events if event.event == REQUEST and event.node == p] for p in range(system.n)]
     groups = 1 + max([group for wants in asked for want in wants for group in want], default=0)
     requests = max(2, *[len(wants) for wants in asked])
-    made = Territory.of(name, system, requests, groups, fifo)
+    made = ExploredSystem.of(name, system, requests, groups, fifo)
     rules = replace(made.rules, operations=max(made.rules.operations, _most_issued(events)))
     made = replace(made, rules=rules)
     if rules.patient and len(steps) <= MOST_STEPS and _has_early_timer(made, steps):
@@ -332,9 +334,9 @@ def _most_issued(events: Sequence[Event]) -> int:
     return most
 
 
-def _has_early_timer(territory: Territory, steps: Sequence[Action]) -> bool:
+def _has_early_timer(explored: ExploredSystem, steps: Sequence[Action]) -> bool:
     """True if a timer runs out while something else can still happen."""
-    place = Place(territory, [])
+    place = Place(explored, [])
     for step in steps:
         timers = [(one.node, one.timer) for one in place.possible if one.event == TIMER]
         if step.event == TIMER and (step.node, step.timer) not in timers:
@@ -345,12 +347,12 @@ def _has_early_timer(territory: Territory, steps: Sequence[Action]) -> bool:
     return False
 
 
-def explore_document(territory: Territory, path: Sequence[Action]) -> dict[str, object] | None:
+def explore_document(explored: ExploredSystem, path: Sequence[Action]) -> dict[str, object] | None:
     """A path as a page shows it without a server: in each of its states, all steps that are possible. None if the path
     is too long for that."""
     if len(path) > MOST_ON_A_PAGE:
         return None
-    place = Place(territory, [])
+    place = Place(explored, [])
     moves = [place.moves()]
     for action in path:
         if place.kind in (SAFETY, ILLEGAL):

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from statistics import median
-from typing import Any
 
 from congenial.net.histogram import BUCKETS
+from congenial.net.reports import NodeStatus
 
 MOST_POINTS = 600
 GAP = 20.0  # seconds without a look, after which curves start again
 LOSSES_FOR = 60.0  # seconds for which it is told that locks were lost
 COUNTERS = ("entries", "messages", "waits", "waits_total", "timeouts", "losses", "cost")
 COLUMNS = ("at", "entries", "messages", "mean", "most", "waiting", "inside", "timeouts")
-
-Status = dict[str, Any]
 
 
 class History:
@@ -27,7 +25,7 @@ class History:
         self.lost: deque[tuple[float, str, int]] = deque(maxlen=100)  # when, at which node, how many locks
         self.costs: deque[float] = deque(maxlen=9)  # of the last looks, each to the node that it cost most
 
-    def add(self, now: float, there: dict[str, Status]) -> None:
+    def add(self, now: float, there: dict[str, NodeStatus]) -> None:
         """What the nodes tell now."""
         seconds = now - self.at
         goes_on = bool(self.last) and 0 < seconds < GAP
@@ -56,7 +54,7 @@ class History:
     def _point(
         self,
         now: float,
-        there: dict[str, Status],
+        there: dict[str, NodeStatus],
         changes: dict[str, dict[str, float]],
         seconds: float,
         waits: list[int],
@@ -106,7 +104,7 @@ class History:
         return found
 
 
-def counters(status: Status) -> dict[str, float]:
+def counters(status: NodeStatus) -> dict[str, float]:
     return {
         **{what: status[what] for what in COUNTERS if what != "messages"},
         "messages": sum(status["messages"].values()),

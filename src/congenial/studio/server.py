@@ -27,7 +27,7 @@ from congenial.studio.measured import find_tables, open_table
 from congenial.studio.pages import FRONT_END, template
 from congenial.studio.states import states_document
 from congenial.studio.sweeps import RunningSweep, parameters, sweep_order
-from congenial.studio.wishes import catalogue, order, scenario, territory
+from congenial.studio.wishes import catalogue, explored_system, order, scenario
 from congenial.trace_files import why
 
 KINDS = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
@@ -140,13 +140,13 @@ class Studio:
         if "trace" in wish:
             if str(wish["trace"]) not in self.opened:
                 raise ConfigError(f"unknown trace {shown(wish['trace'])}")
-            land, path = self.opened[str(wish["trace"])]
+            explored, path = self.opened[str(wish["trace"])]
         else:
-            land = territory(wish.get("setting"), self.own)
+            explored = explored_system(wish.get("setting"), self.own)
         if "path" in wish:
-            path = from_json(wish["path"], land.system.n)
-        found = look_for_fault(land, path, 1 if wish.get("faults") else 0) if wish.get("look") else None
-        place = Place(land, path if found is None else found)
+            path = from_json(wish["path"], explored.system.n)
+        found = look_for_fault(explored, path, 1 if wish.get("faults") else 0) if wish.get("look") else None
+        place = Place(explored, path if found is None else found)
         recording = place.recording()
         return {
             "path": [as_json(step) for step in place.path],

@@ -11,14 +11,14 @@ from typing import Any
 KEPT_FOR = 900.0  # seconds
 MOST_SPANS = 500
 
-Seen = dict[str, Any]
+LockStatus = dict[str, Any]
 Key = tuple[str, str, float, str | None, int]
 
 
 class Span:
     """A task inside, or waiting, from one moment to another."""
 
-    def __init__(self, node: str, kind: str, told: Seen, now: float) -> None:
+    def __init__(self, node: str, kind: str, told: LockStatus, now: float) -> None:
         self.node = node
         self.kind = kind
         self.group = told["group"]
@@ -38,9 +38,9 @@ class Story:
         self.ended: list[Span] = []
         self.entries: dict[str, int] = {}
         self.unseen = 0
-        self.now: dict[str, Seen] = {}
+        self.now: dict[str, LockStatus] = {}
 
-    def hear(self, told: dict[str, Seen | None], now: float) -> None:
+    def hear(self, told: dict[str, LockStatus | None], now: float) -> None:
         """What each node that answers says about the lock now; None: it does not know it."""
         self.now = {node: seen for node, seen in told.items() if seen is not None}
         present: dict[Key, Span] = {}
@@ -60,7 +60,7 @@ class Story:
         self.ended = [span for span in self.ended if (span.end or now) > now - KEPT_FOR][-MOST_SPANS:]
         self.looked = now
 
-    def _end(self, span: Span, told: dict[str, Seen | None], entered: list[float], now: float) -> None:
+    def _end(self, span: Span, told: dict[str, LockStatus | None], entered: list[float], now: float) -> None:
         """It was over some time after the last look: when the next task entered, if one did."""
         if span.node not in told:
             span.end = self.looked  # the node no longer answers
@@ -93,7 +93,7 @@ class Story:
             "spans": [span.row() for span in spans],
         }
 
-    def _tasks(self, kind: str) -> list[Seen]:
+    def _tasks(self, kind: str) -> list[LockStatus]:
         """Those inside, or those that wait, the longest first."""
         told = [
             {"node": node, **one, "fence": fence_text(one.get("fence"))}

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
 
 from congenial.net.link import FULL
 from congenial.net.membership import HAS_LEFT
+from congenial.net.reports import NodeStatus
 from congenial.studio.history import History
 
 MOST_SLOW = 5  # requests that wait too long, of those that are told
 BROKEN_FOR = 1.0  # seconds without a sign of life, after which a link that is not up is told
 
-Status = dict[str, Any]
-Told = dict[str, Status | None]
+Told = dict[str, NodeStatus | None]
 
 
 def troubles(told: Told, now: float, slow: float, history: History) -> list[dict[str, str]]:
@@ -31,14 +30,14 @@ def troubles(told: Told, now: float, slow: float, history: History) -> list[dict
     ]
 
 
-def has_gone(name: str, there: dict[str, Status]) -> bool:
+def has_gone(name: str, there: dict[str, NodeStatus]) -> bool:
     """It has left for good: it is not expected back, and nothing is wrong."""
     links = [status["links"][name] for status in there.values() if name in status["links"]]
     voters = [voter for status in there.values() for voter in status.get("voters", [name])]
     return name not in there and name not in voters and any([link["refusal"] == HAS_LEFT for link in links])
 
 
-def _not_ready(told: Told, there: dict[str, Status]) -> list[dict[str, str]]:
+def _not_ready(told: Told, there: dict[str, NodeStatus]) -> list[dict[str, str]]:
     reasons = {name: str(status["not_ready"]) for name, status in there.items() if status["not_ready"]}
     alike = [name for name, reason in reasons.items() if reason.startswith("too few members")]
     if alike and len(alike) == len(there):
@@ -48,7 +47,7 @@ def _not_ready(told: Told, there: dict[str, Status]) -> list[dict[str, str]]:
     return [{"node": name, "text": f"{name} cannot acquire locks now: {reason}."} for name, reason in reasons.items()]
 
 
-def _no_answer(name: str, there: dict[str, Status], now: float) -> str:
+def _no_answer(name: str, there: dict[str, NodeStatus], now: float) -> str:
     links = {peer: status["links"][name] for peer, status in there.items() if name in status["links"]}
     refusal = next((link["refusal"] for link in links.values() if link["refusal"]), "")
     why = f" ({refusal})" if refusal else ""
@@ -68,7 +67,7 @@ def _no_answer(name: str, there: dict[str, Status], now: float) -> str:
     return f"{name} does not answer: its connections broke, and nothing was heard of it for {lasting(silent)}{why}."
 
 
-def _links(there: dict[str, Status]) -> list[dict[str, str]]:
+def _links(there: dict[str, NodeStatus]) -> list[dict[str, str]]:
     """Links between nodes that both answer."""
     found = []
     for name, status in there.items():
@@ -92,7 +91,7 @@ def _links(there: dict[str, Status]) -> list[dict[str, str]]:
     return found
 
 
-def _behind(there: dict[str, Status]) -> list[dict[str, str]]:
+def _behind(there: dict[str, NodeStatus]) -> list[dict[str, str]]:
     """Nodes that do not know the present view, or are not in it."""
     views = {name: int(status["view"]) for name, status in there.items() if "view" in status}
     if not views:
@@ -106,7 +105,7 @@ def _behind(there: dict[str, Status]) -> list[dict[str, str]]:
     ]
 
 
-def _slow(there: dict[str, Status], slow: float) -> list[dict[str, str]]:
+def _slow(there: dict[str, NodeStatus], slow: float) -> list[dict[str, str]]:
     """The request that waits longest at each node, if that is too long; those for the same lock together."""
     oldest = {name: status["oldest"] for name, status in there.items() if status["oldest"]}
     told = [(one["for"], one["lock"], name) for name, one in oldest.items()]
@@ -123,7 +122,7 @@ def _slow(there: dict[str, Status], slow: float) -> list[dict[str, str]]:
     return found
 
 
-def _memory(there: dict[str, Status], lost: dict[str, int]) -> list[dict[str, str]]:
+def _memory(there: dict[str, NodeStatus], lost: dict[str, int]) -> list[dict[str, str]]:
     found = []
     for name, status in there.items():
         if status["abstains"]:
@@ -137,7 +136,7 @@ def _memory(there: dict[str, Status], lost: dict[str, int]) -> list[dict[str, st
     return found
 
 
-def _broken_locks(there: dict[str, Status]) -> list[dict[str, str]]:
+def _broken_locks(there: dict[str, NodeStatus]) -> list[dict[str, str]]:
     return [
         {"lock": label, "text": f"{quoted(label)} at {name} is broken: {seen['trouble']}."}
         for name, status in there.items()

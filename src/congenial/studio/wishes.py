@@ -11,7 +11,7 @@ from congenial.kernel.inputs import shown, whole
 from congenial.kernel.node import Node
 from congenial.problems.mutex import MUTEX
 from congenial.sim.scenario import Scenario
-from congenial.studio.explore import Territory
+from congenial.studio.explore import ExploredSystem
 from congenial.systems.catalogue import ALGORITHMS, TRANSFORMS, find_algorithm
 
 MOST_PROCESSES = 200  # beyond that, a ring is none
@@ -100,12 +100,12 @@ def scenario(wish: Any, own: Sequence[str]) -> tuple[Scenario, int]:
     )
 
 
-def territory(wish: Any, own: Sequence[str]) -> Territory:
+def explored_system(wish: Any, own: Sequence[str]) -> ExploredSystem:
     """What a page wishes to explore. Of the settings of a run it uses those that matter there."""
     made, _ = scenario(wish, own)
     if made.nodes > MOST_EXPLORED:
         raise ConfigError(f"nodes must be at most {MOST_EXPLORED} to explore by hand, not {made.nodes}")
-    return Territory.of(str(made.algorithm), made.system(), made.requests, made.groups, made.fifo)
+    return ExploredSystem.of(str(made.algorithm), made.system(), made.requests, made.groups, made.fifo)
 
 
 def order(wish: Any, own: Sequence[str]) -> dict[str, object]:

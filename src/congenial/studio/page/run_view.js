@@ -10,7 +10,7 @@ import { SpaceTime } from "./spacetime.js";
 import { States } from "./states.js";
 import { byId, counted, h, inWords, timeText } from "./words.js";
 
-const HURRY = 100; // milliseconds between two moves of a hand that moves fast
+const FAST_MOVES = 100; // milliseconds between two moves of a hand that moves fast
 
 export class RunView {
   /** @param {import("./model.js").RunDocument} doc @param {() => Promise<import("./states.js").StatesDocument>} readStates */
@@ -40,7 +40,7 @@ export class RunView {
     this.wantedWatch = "";
     this.lastScrub = -Infinity;
     this.scrubFrame = 0;
-    this.hurries = false; // the hand moves fast: words follow when it is slower
+    this.movesFast = false; // the hand moves fast: words follow when it is slower
     this.inspectorTimer = 0;
     this.connect();
     this.describe();
@@ -168,7 +168,7 @@ export class RunView {
   /** The hand moves along the strip: draw once for each picture of the screen, however many events there are. */
   scrubbed() {
     const now = performance.now();
-    this.hurries = now - this.lastScrub < HURRY;
+    this.movesFast = now - this.lastScrub < FAST_MOVES;
     this.lastScrub = now;
     if (this.scrubFrame) return;
     this.clock.jumpToTime(Number(this.scrub.value));
@@ -319,14 +319,14 @@ export class RunView {
 
   /** The words cost more than the pictures: while the hand moves fast they follow a few times a second. */
   drawInspector() {
-    if (!this.hurries) this.inspector.draw();
+    if (!this.movesFast) this.inspector.draw();
     else if (!this.inspectorTimer) {
       this.inspectorTimer = window.setTimeout(() => {
         this.inspectorTimer = 0;
         this.inspector.draw();
-      }, HURRY);
+      }, FAST_MOVES);
     }
-    this.hurries = false;
+    this.movesFast = false;
   }
 
   /** @param {boolean} [still] the view stays where it is */
