@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from congenial import __version__
 from congenial.lab.api import sweep
 from congenial.lab.results import SweepResult
-from congenial.lab.rows import Row, markdown
+from congenial.lab.rows import TableRow, markdown
 from congenial.lab.sources import code_behind
 from congenial.lab.sweep import Sweep
 from congenial.lab.written import with_parts
@@ -45,7 +45,7 @@ def table(result: SweepResult) -> str:
     def shown(algorithm: str, think: float, metric: str, digits: int, times: float = 1.0) -> str:
         return f"{times * float(means[algorithm, think][metric] or 0.0):.{digits}f}"
 
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         {
             "": f"`{algorithm}`",
             "messages, light": shown(algorithm, LIGHT, "messages_per_entry", 1),

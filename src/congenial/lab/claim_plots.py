@@ -117,5 +117,5 @@ def key(ranges: Sequence[Said]) -> tuple[Artist, str]:
 
     words = "the paper's value, or what counts as it"
     if at_the_edge(ranges):
-        words += "\n(at the right edge: of the largest difference)"
+        words += "\n(at the right edge: of the largest difference, whichever figure shows it)"
     return Patch(facecolor=COLOUR, alpha=0.35, edgecolor=COLOUR), words

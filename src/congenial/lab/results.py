@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from congenial.lab.parameters import METRICS, PARAMETERS, show_value
 from congenial.lab.replication import Record, Value
-from congenial.lab.rows import Row, frame, write_csv
+from congenial.lab.rows import TableRow, frame, write_csv
 from congenial.lab.stopping import close, precise, records_at
 from congenial.lab.store import Store
 from congenial.lab.sweep import Point, Sweep
@@ -96,24 +96,24 @@ class SweepResult:
 
     # -- rows ------------------------------------------------------------------------------------------
 
-    def means(self) -> list[Row]:
+    def means(self) -> list[TableRow]:
         """A row for each algorithm at each point: means, and half the width of their 95% intervals."""
-        rows: list[Row] = []
+        rows: list[TableRow] = []
         for point in self.runs:
             for algorithm in self.sweep.algorithms:
-                row: Row = {"algorithm": algorithm, **self._place(point), "precise": self.is_precise(point)}
+                row: TableRow = {"algorithm": algorithm, **self._place(point), "precise": self.is_precise(point)}
                 for metric in self.sweep.metrics:
                     estimate = self.mean(point, algorithm, metric)
                     row[metric], row[f"{metric}_half_width"] = estimate.value, estimate.half
                 rows.append(row)
         return rows
 
-    def ratios(self) -> list[Row]:
+    def ratios(self) -> list[TableRow]:
         """A row for each algorithm but the baseline at each point."""
-        rows: list[Row] = []
+        rows: list[TableRow] = []
         for point in self.runs:
             for algorithm in self.sweep.algorithms[:-1]:
-                row: Row = {"algorithm": algorithm, "against": self.sweep.baseline, **self._place(point)}
+                row: TableRow = {"algorithm": algorithm, "against": self.sweep.baseline, **self._place(point)}
                 for metric in self.sweep.metrics:
                     estimate = self.ratio(point, algorithm, metric)
                     row[metric] = None if estimate is None else estimate.value
@@ -121,13 +121,13 @@ class SweepResult:
                 rows.append(row)
         return rows
 
-    def records(self) -> list[Row]:
+    def records(self) -> list[TableRow]:
         """A row for each run, with all metrics."""
-        rows: list[Row] = []
+        rows: list[TableRow] = []
         for point, records in self.runs.items():
             for algorithm in self.sweep.algorithms:
                 for record in records[algorithm]:
-                    row: Row = {"algorithm": algorithm, **dict(zip(self.sweep.vary, point, strict=True))}
+                    row: TableRow = {"algorithm": algorithm, **dict(zip(self.sweep.vary, point, strict=True))}
                     row |= {"seed": record.replication.seed, "entries": record.entries}
                     rows.append({**row, **{name: record.measures[name] for name in METRICS}})
         return rows
@@ -149,7 +149,7 @@ class SweepResult:
         records = self.runs[point]
         return precise(self.sweep, records) and close(self.sweep, point, records)
 
-    def _place(self, point: Point) -> Row:
+    def _place(self, point: Point) -> TableRow:
         runs = len(next(iter(self.runs[point].values())))
         return {**dict(zip(self.sweep.vary, point, strict=True)), "runs": runs}
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     import polars
     from rich.table import Table
 
-Row = dict[str, Value | None]
+TableRow = dict[str, Value | None]
 """Column names and values; None where there is no value."""
 
 BAR = "\\|"  # a bar that does not end a cell
 
 
-def write_csv(path: Path, rows: Sequence[Row]) -> None:
+def write_csv(path: Path, rows: Sequence[TableRow]) -> None:
     """Numbers are written so that reading them gives the same numbers."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]) if rows else [], lineterminator="\n")
@@ -29,7 +29,7 @@ def write_csv(path: Path, rows: Sequence[Row]) -> None:
         writer.writerows(rows)
 
 
-def markdown(rows: Sequence[Row]) -> str:
+def markdown(rows: Sequence[TableRow]) -> str:
     """A table with the columns of the first row; nothing if there are no rows."""
     if not rows:
         return ""
@@ -38,7 +38,7 @@ def markdown(rows: Sequence[Row]) -> str:
     return "\n".join([f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}", *lines])
 
 
-def table(rows: Sequence[Row], markdown: bool = False) -> Table:
+def table(rows: Sequence[TableRow], markdown: bool = False) -> Table:
     """For a terminal, with the columns of the first row."""
     made = new_table(*rows[0], markdown=markdown)
     for row in rows:
@@ -46,7 +46,7 @@ def table(rows: Sequence[Row], markdown: bool = False) -> Table:
     return made
 
 
-def frame(rows: Sequence[Row]) -> polars.DataFrame:
+def frame(rows: Sequence[TableRow]) -> polars.DataFrame:
     require("lab")
     import polars
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from congenial.lab.chart_plots import plot_chart
 from congenial.lab.exhibits.exhibit import Evidence, Exhibit
 from congenial.lab.results import Results, SweepResult
-from congenial.lab.rows import Row, write_csv
+from congenial.lab.rows import TableRow, write_csv
 from congenial.lab.sweep import Sweep
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Chart(Exhibit):
     def write_results(self, evidence: Evidence, folder: Path, reference: str, command: str) -> None:
         panels = self.by_panel(evidence.results)
         plot_chart(panels, self.title, folder / "chart")
-        rows: list[Row] = []
+        rows: list[TableRow] = []
         for panel, results in panels.items():
             rows += [{"load": panel, **row} for result in results for row in result.means()]
         write_csv(folder / "chart.csv", rows)

@@ -17,7 +17,7 @@ from congenial.lab.parameters import METRICS, PARAMETERS, show_value
 from congenial.lab.rankings import leaders
 from congenial.lab.replication import Value
 from congenial.lab.results import SweepResult
-from congenial.lab.rows import Row, markdown, table
+from congenial.lab.rows import TableRow, markdown, table
 from congenial.lab.sweep import Point, Sweep
 
 if TYPE_CHECKING:
@@ -77,13 +77,13 @@ class Contest(Figure):
             parts.insert(2, markdown(standings(result, self.usual)))
         return parts
 
-    def winners(self, result: SweepResult) -> list[Row]:
+    def winners(self, result: SweepResult) -> list[TableRow]:
         """A row for every value of the varied parameter: the best in each metric, and the best yardstick if that is
         better still."""
         (parameter,) = result.sweep.vary
-        rows: list[Row] = []
+        rows: list[TableRow] = []
         for point in result.runs:
-            row: Row = {PARAMETERS[parameter]: show_value(point[0])}
+            row: TableRow = {PARAMETERS[parameter]: show_value(point[0])}
             for metric in result.sweep.metrics:
                 row[METRICS[metric]] = self._winners(result, point, metric)
             rows.append(row)
@@ -101,11 +101,11 @@ class Contest(Figure):
         return text
 
 
-def standings(result: SweepResult, value: Value) -> list[Row]:
+def standings(result: SweepResult, value: Value) -> list[TableRow]:
     """All algorithms at one value of the varied parameter."""
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for algorithm in result.sweep.algorithms:
-        row: Row = {"algorithm": algorithm}
+        row: TableRow = {"algorithm": algorithm}
         for metric in result.sweep.metrics:
             row[METRICS[metric]] = str(result.mean((value,), algorithm, metric))
         rows.append(row)

@@ -12,7 +12,7 @@ from congenial.lab.claims import Claim, Criterion, Tally
 from congenial.lab.exhibits.exhibit import Evidence, Exhibit
 from congenial.lab.parameters import show_value
 from congenial.lab.replication import Value
-from congenial.lab.rows import Row, markdown, table, write_csv
+from congenial.lab.rows import TableRow, markdown, table, write_csv
 from congenial.lab.sweep import Sweep
 from congenial.sim.statistics import mean
 
@@ -116,9 +116,9 @@ class CostTable(Exhibit):
             markdown(self.lines(evidence)),
         ]
 
-    def lines(self, evidence: Evidence) -> list[Row]:
+    def lines(self, evidence: Evidence) -> list[TableRow]:
         """The rows of the table, measured with the largest of the usual numbers of processes."""
-        lines: list[Row] = []
+        lines: list[TableRow] = []
         stated = self.claims()
         judged = [item for item in evidence.judged if item.claim in stated]
         for row, verdict in zip(self.rows, judged, strict=True):
@@ -127,7 +127,7 @@ class CostTable(Exhibit):
                 result = evidence.results[self.part(load, row.requests)]
                 costs[load] = result.samples((self.nodes[-1],), row.algorithm, COST)
             every = [cost for found in costs.values() for cost in found]
-            means: Row = {load: round(mean(costs[load]), 2) if load in costs else "" for load in self.shown_loads}
+            means: TableRow = {load: round(mean(costs[load]), 2) if load in costs else "" for load in self.shown_loads}
             lines.append(
                 {
                     "algorithm": row.label,

@@ -52,15 +52,21 @@ class Figure(Exhibit):
                     bounds[key] = min(bound, bounds.get(key, bound))
         return replace(self, sweep=replace(self.sweep, within=bounds))
 
+    @property
+    def is_in_paper(self) -> bool:
+        """The paper's figures have numbers; those that show what it says in words have names."""
+        return self.name[0].isdigit()
+
     def heading(self) -> str:
-        return f"Figure {self.name}: {self.title}"
+        return f"Figure {self.name}: {self.title}" if self.is_in_paper else self.title
 
     def shown(self, evidence: Evidence, markdown: bool) -> list[Table | str]:
         result = evidence.results[self.name]
         return [*result.tables(markdown), *filter(None, [result.imprecise()])]
 
     def write_results(self, evidence: Evidence, folder: Path, reference: str, command: str) -> None:
-        title = f"{self.title} ({reference.split(', section')[0]}, fig. {self.name})"
+        paper = reference.split(", section")[0]
+        title = f"{self.title} ({paper}, fig. {self.name})" if self.is_in_paper else f"{self.title} ({paper})"
         claims = [claim for claim in evidence.claims if self.name in claim.criterion.figures]
         write_folder(folder, evidence.results[self.name], title, command, self.name, claims)
 

@@ -16,7 +16,7 @@ from congenial.lab.parameters import METRICS, PARAMETERS, show_value
 from congenial.lab.rankings import place
 from congenial.lab.replication import Value
 from congenial.lab.results import Results, SweepResult
-from congenial.lab.rows import Row, markdown
+from congenial.lab.rows import TableRow, markdown
 from congenial.lab.sweep import Point
 
 
@@ -70,12 +70,12 @@ class Frontier(Overview):
         names = [METRICS[metric] for metric in self.metrics]
         return f"{', '.join(names[:-1])} and {names[-1]}"
 
-    def standing(self, results: Results) -> list[Row]:
+    def standing(self, results: Results) -> list[TableRow]:
         """A row for every point: what `ours` costs, beside the limit and the rival."""
         first, second = self.drawn
-        rows: list[Row] = []
+        rows: list[TableRow] = []
         for result, point in distinct(results, self.figures()):
-            row: Row = {"load": place(result, point)}
+            row: TableRow = {"load": place(result, point)}
             for metric in self.metrics:
                 row[METRICS[metric]] = f"{result.mean(point, self.ours, metric).value:.3g}"
                 if metric == first:

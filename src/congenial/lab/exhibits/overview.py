@@ -11,7 +11,7 @@ from congenial.lab.claims import Tally, findings_markdown
 from congenial.lab.exhibits.exhibit import Evidence, Exhibit
 from congenial.lab.exhibits.figure import Figure
 from congenial.lab.results import Results
-from congenial.lab.rows import Row, markdown, table, write_csv
+from congenial.lab.rows import TableRow, markdown, table, write_csv
 from congenial.lab.sweep import Sweep
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Overview(Exhibit):
 
     parts: tuple[Figure, ...]
 
-    def standing(self, results: Results) -> list[Row]:
+    def standing(self, results: Results) -> list[TableRow]:
         raise NotImplementedError
 
     def figures(self) -> list[str]:
@@ -43,12 +43,12 @@ class Overview(Exhibit):
         return f"{findings_markdown(evidence.judged)}\n\n{markdown(self.standing(evidence.results))}"
 
 
-def means_of(results: Results, figures: Sequence[str]) -> list[Row]:
+def means_of(results: Results, figures: Sequence[str]) -> list[TableRow]:
     """The means of several sweeps, each with the parameter that it varies."""
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for figure in figures:
         (parameter,) = results[figure].sweep.vary
         for mean in results[figure].means():
-            row: Row = {"algorithm": mean.pop("algorithm"), "varied": parameter, "value": mean.pop(parameter)}
+            row: TableRow = {"algorithm": mean.pop("algorithm"), "varied": parameter, "value": mean.pop(parameter)}
             rows.append({**row, **mean})
     return rows

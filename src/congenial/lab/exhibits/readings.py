@@ -14,7 +14,7 @@ from congenial.lab.exhibits.figure import Figure
 from congenial.lab.exhibits.overview import Overview, means_of
 from congenial.lab.replication import Replication
 from congenial.lab.results import Results, SweepResult
-from congenial.lab.rows import Row, markdown, write_csv
+from congenial.lab.rows import TableRow, markdown, write_csv
 from congenial.sim.simulate import run_once
 from congenial.sim.statistics import mean
 
@@ -54,18 +54,18 @@ class Readings(Overview):
         ]
 
     def write_results(self, evidence: Evidence, folder: Path, reference: str, command: str) -> None:
-        rows: list[Row] = []
+        rows: list[TableRow] = []
         for part in self.parts:
             nodes = part.sweep.fixed["nodes"]
             rows += [{"nodes": nodes, **row} for row in means_of(evidence.results, [part.name])]
         write_csv(folder / "means.csv", rows)
 
-    def standing(self, results: Results) -> list[Row]:
+    def standing(self, results: Results) -> list[TableRow]:
         """A row for every reading: the verdicts that it gets, and how far its numbers are from the paper's."""
-        rows: list[Row] = []
+        rows: list[TableRow] = []
         for name, reading in self.readings.items():
             judged = self.judged(results, reading)
-            row: Row = {"reading": name, "run as": reading.algorithm}
+            row: TableRow = {"reading": name, "run as": reading.algorithm}
             for verdict in VERDICTS:
                 row[verdict] = len([item for item in judged if item.verdict == verdict])
             off = [abs(log(found / said)) for found, said in [_numbers(item) for item in judged] if found and said]
@@ -85,7 +85,7 @@ class Readings(Overview):
         """The claims that even the best reading does not reproduce."""
         name = self.best(results)
         judged = self.judged(results, self.readings[name])
-        rows: list[Row] = [
+        rows: list[TableRow] = [
             {"claim": f"{claim.text} ({claim.metric})", "the paper": claim.paper, "ours": item.finding.ours}
             for claim, item in [(item.claim, item) for item in judged]
             if item.verdict == NOT_REPRODUCED
@@ -106,17 +106,21 @@ class Readings(Overview):
                 seen[part.name.removeprefix(reading.prefix)] = SweepResult(sweep, runs)
         return [claim.judge(seen) for claim in self.stated if set(claim.criterion.figures) <= set(seen)]
 
-    def kinds(self) -> list[Row]:
+    def kinds(self) -> list[TableRow]:
         """A row for every reading, and for the algorithm that they are compared with."""
         work = {name: self._usual(reading) for name, reading in self.readings.items()}
         for reading in self.readings.values():
             first = self._parts(reading.prefix)[0].sweep
             name = f"compared with, {first.fixed['nodes']} processes"
             work.setdefault(name, self._usual(replace(reading, algorithm=first.baseline)))
-        rows: list[Row] = []
+        rows: list[TableRow] = []
         for name, replication in work.items():
             result = run_once(replication.scenario(), replication.seed)
-            row: Row = {"reading": name, "run as": replication.algorithm, "all": f"{result.messages_per_entry:.1f}"}
+            row: TableRow = {
+                "reading": name,
+                "run as": replication.algorithm,
+                "all": f"{result.messages_per_entry:.1f}",
+            }
             counts = result.messages_by_kind
             row["of these"] = ", ".join([f"{kind} {counts[kind] / result.entries:.1f}" for kind in counts])
             rows.append(row)

@@ -11,7 +11,7 @@ from congenial.lab.exhibits.exhibit import Evidence
 from congenial.lab.exhibits.overview import Overview
 from congenial.lab.parameters import METRICS
 from congenial.lab.results import Results
-from congenial.lab.rows import Row, markdown
+from congenial.lab.rows import TableRow, markdown
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class Schemes(Overview):
             markdown(self.standing(results)),
         ]
 
-    def standing(self, results: Results) -> list[Row]:
+    def standing(self, results: Results) -> list[TableRow]:
         """A row for every scheme: each metric, against each of the schemes it is compared with."""
-        rows: list[Row] = []
+        rows: list[TableRow] = []
         for scheme in self.schemes:
-            row: Row = {self.option: scheme}
+            row: TableRow = {self.option: scheme}
             for other in self.against:
                 for metric in self.metrics:
                     row[f"{METRICS[metric]} / {other}"] = self._ratio(results, scheme, other, metric)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from congenial.lab.exhibits.exhibit import Evidence, Exhibit
 from congenial.lab.parameters import show_value
 from congenial.lab.replication import Replication, Value
-from congenial.lab.rows import Row, markdown, table, write_csv
+from congenial.lab.rows import TableRow, markdown, table, write_csv
 from congenial.lab.sweep import Sweep
 
 if TYPE_CHECKING:
@@ -65,11 +65,11 @@ class Sizes(Exhibit):
             markdown(self.kinds()),
         ]
 
-    def ratios(self) -> list[Row]:
+    def ratios(self) -> list[TableRow]:
         """A row for every way to count, and one for the paper."""
-        rows: list[Row] = []
+        rows: list[TableRow] = []
         for way, (plain, kinds) in self.ways.items():
-            row: Row = {"what counts": way}
+            row: TableRow = {"what counts": way}
             for n in self.nodes:
                 whole = list(self._traffic(self.algorithm, n).values())
                 mine = sum([kind.vectors + kind.others for kind in whole]) / sum([kind.count for kind in whole])
@@ -79,17 +79,17 @@ class Sizes(Exhibit):
                 theirs = total / sum([kind.count for kind in counted.values()])
                 row[f"n = {n}"] = f"{mine / theirs:.2g}"
             rows.append(row)
-        said: Row = {f"n = {n}": self.paper.get(n, "") for n in self.nodes}
+        said: TableRow = {f"n = {n}": self.paper.get(n, "") for n in self.nodes}
         return [*rows, {"what counts": "the paper", **said}]
 
-    def kinds(self) -> list[Row]:
+    def kinds(self) -> list[TableRow]:
         """A row for every kind of message: how many there are, and how long their vectors and the rest are."""
-        rows: list[Row] = []
+        rows: list[TableRow] = []
         for n in self.nodes:
             found = self._traffic(self.other, n)
             total = sum([kind.count for kind in found.values()])
             for name, kind in found.items():
-                row: Row = {"processes": n, "kind": name, "of all messages": f"{kind.count / total:.0%}"}
+                row: TableRow = {"processes": n, "kind": name, "of all messages": f"{kind.count / total:.0%}"}
                 row["vector"] = f"{kind.vectors / kind.count:.1f}"
                 row["other integers"] = f"{kind.others / kind.count:.1f}"
                 rows.append(row)
