@@ -137,7 +137,7 @@ async def serve_until_stopped(
                 where += f", and for programs elsewhere on {clients}"
             print(f"node {cluster.name} of {cluster.config.cluster!r} listens on {where}", flush=True)
             notify("READY=1")
-            gc.freeze()  # the collector need not look at what was imported, again and again: that takes some 20 ms
+            gc.freeze()  # otherwise each garbage collection looks at all imported objects, for some 20 ms
             ended = asyncio.create_task(cluster.wait_ended())
             tasks = [ended, asyncio.create_task(stop.wait()), asyncio.create_task(keep_notifying(cluster))]
             try:

@@ -177,7 +177,7 @@ UNUSED = {
 
 
 def check_effects(given: Parameters) -> None:
-    """Refuse options that would change nothing, since whoever gives them expects something else."""
+    """Refuse options that would change nothing, since a user who gives them expects an effect."""
     from congenial.sim.workload import parse_skew
 
     usual = parameters()

@@ -1,6 +1,6 @@
 """One TCP connection to a peer: exchanges greetings, and then serves a link.
 
-Of two members the one whose name comes first calls; a process that is no member calls all. Each end proves that it
+Of two members the one whose name comes first calls; a process that is not a member calls all. Each end proves that it
 belongs to the cluster (`handshake`), and says who it is and how far it has got (`Hello`). The end that was called says
 so only if it accepts the caller, and the caller's next frame says that it accepts the end that was called. Only then
 does the connection belong to the link, and only then does what arrives on it count as a sign of life.

@@ -1,4 +1,4 @@
-"""Listens for peers, and lets them in.
+"""Listens for peers, and accepts them.
 
 A connection is a stranger until it has proven which member it is. Strangers cost little and for a short time only: if
 there are too many, one is closed, first of all the oldest that has said nothing. So idle connections keep no member

@@ -199,7 +199,7 @@ class Place:
 
 
 def is_fault(step: Action, place: Place) -> bool:
-    """Need a step never happen? A loss need not, a message to a crashed process must be lost in the end."""
+    """True if a step is a fault, which never has to happen. A message to a crashed process must be lost in the end."""
     processes = place.stepper.processes
     if step.event == DROP:
         return processes[step.node].up
