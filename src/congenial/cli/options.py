@@ -70,7 +70,9 @@ Bandwidth = Annotated[
 Fifo = Annotated[
     bool | None,
     typer.Option(
-        "--fifo/--unordered", help="Channels keep the order; else as the algorithm needs it.", rich_help_panel=NETWORK
+        "--fifo/--unordered",
+        help="Channels keep the order; if not given, as the algorithm needs it.",
+        rich_help_panel=NETWORK,
     ),
 ]
 

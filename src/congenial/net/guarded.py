@@ -48,7 +48,7 @@ from congenial.problems.weak import WEAK
 PAUSE = 0.01  # seconds, before looking again whether a link has drained
 S = TypeVar("S")
 
-IN_DOUBT: Final = "the operation under way may be executed or not"
+IN_DOUBT: Final = "the operation under way may or may not be executed"
 
 
 class Section(Held):
