@@ -13,6 +13,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,11 @@ import pytest
 import congenial
 from congenial.kernel.node import Node
 from congenial.kernel.out import Out
+from congenial.kernel.spec import LAW_FUNCTIONS, LAW_VARIABLES, Spec
 from congenial.kernel.trace import KINDS
 from congenial.lab.sweep import Sweep
+from congenial.sim.result import Result
+from congenial.systems.catalogue import ALGORITHMS
 from pages import DOCS, ROOT, Command, commands_of, run_page
 from places import alone, with_free_addresses
 
@@ -111,6 +115,32 @@ def first_cells(text: str) -> str:
 def test_the_table_of_events_is_complete() -> None:
     named = re.findall(r"`(\w+)`", first_cells(section_of("simulator.md", "Traces")))
     assert sorted(named) == sorted(KINDS)
+
+
+def test_the_table_of_measures_is_complete() -> None:
+    """A suffix such as `_max` stands for the name before it with another ending."""
+    named: set[str] = set()
+    for cell in first_cells(section_of("simulator.md", "Measures")).splitlines():
+        names = re.findall(r"`(\w+)`", cell)
+        stem = names[0].rpartition("_")[0] if names else ""
+        named.update([stem + name if name[0] == "_" else name for name in names])
+    parameters = {"algorithm", "nodes", "groups", "requests", "seed", "runs", "intervals"}
+    assert sorted({field.name for field in fields(Result)} - parameters - named) == []
+
+
+def test_the_table_of_a_spec_is_complete() -> None:
+    named = re.findall(r"`(\w+)`", first_cells(section_of("writing-algorithms.md", "Spec")))
+    assert sorted(named) == sorted([field.name for field in fields(Spec)])
+
+
+def test_the_variables_of_cost_laws_are_explained() -> None:
+    contract = section_of("writing-algorithms.md", "Spec").partition("Variables: ")[2]
+    assert [name for name in LAW_VARIABLES if not re.search(rf"\b{name}\b", contract)] == []
+    catalogue = (DOCS / "algorithms.md").read_text(encoding="utf-8").partition("\nMessages are per entry")[2]
+    laws = " ".join([str(algorithm.spec.messages) for algorithm in ALGORITHMS.values()])
+    used = set(re.findall(r"[A-Za-z_]\w*", laws.replace("None", ""))) - set(LAW_FUNCTIONS)
+    assert len(used) > 8
+    assert [name for name in sorted(used) if not re.search(rf"\b{name}\b", catalogue.partition("##")[0])] == []
 
 
 @pytest.mark.parametrize(("kind", "title", "prefix"), [(Node, "The node", "self."), (Out, "Out", "out.")])

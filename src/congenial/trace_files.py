@@ -78,7 +78,7 @@ class TraceFile(Trace):
         if self.failure is None:
             try:
                 self.file.write(json.dumps(event.as_dict(), separators=(",", ":")) + "\n")
-            except OSError as error:  # told at the end: it is no fault of the node whose step this is
+            except OSError as error:  # reported at the end: the node whose step this is did nothing wrong
                 self.failure = error
 
     def close(self) -> None:

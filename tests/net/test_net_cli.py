@@ -241,7 +241,7 @@ def test_the_demo_ends_without_a_violation(machine: Machine) -> None:
     assert rows["violations, as seen by the witness"] == "0"
     assert int(rows["entries"]) > 10
     assert int(rows["most listeners at once"]) >= 2
-    assert "to be played again: jukebox.html" in ended.stdout
+    assert "the recording: jukebox.html" in ended.stdout
     page = (machine.folder / "jukebox.html").read_text()
     assert f"{rows['entries']} entries, no violation, as seen by the witness" in page
     assert ended.stdout.splitlines()[-1] == NEXT, "it ends by saying where to go next"

@@ -102,7 +102,7 @@ def test_a_secret_that_cannot_be_had_is_named(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(ConfigError, match=r"cannot read the secret .*missing"):
         secret_of(ClusterConfig(LOCAL, secret=str(tmp_path / "missing")))
     os.mkfifo(tmp_path / "fifo", 0o600)
-    with pytest.raises(ConfigError, match="is no file"):
+    with pytest.raises(ConfigError, match="is not a file"):
         secret_of(ClusterConfig(LOCAL, secret=str(tmp_path / "fifo")))
     (tmp_path / "state").write_text("in the way")
     with pytest.raises(ConfigError, match=r"cannot make the secret .*congenial.*; name a file for it .secret"):

@@ -250,7 +250,7 @@ def test_what_cannot_be_an_algorithm_of_semaphores_is_refused() -> None:
     nodes = alone()
     with pytest.raises(ConfigError, match="it is for semaphores"):
         ClusterConfig(nodes, algorithm="raymond-k")
-    with pytest.raises(ConfigError, match="maekawa is no algorithm for semaphores"):
+    with pytest.raises(ConfigError, match="maekawa is not an algorithm for semaphores"):
         ClusterConfig(nodes, semaphores="maekawa")
 
 

@@ -189,7 +189,7 @@ def test_a_full_disk_ends_a_member_cleanly(tmp_path: Path, caplog: pytest.LogCap
             os.close(full)
             storage.check = lambda: None  # type: ignore[method-assign]
             await crash(members[2])
-            with pytest.raises(ClusterDegraded, match="No space left on device; restart it when that is mended"):
+            with pytest.raises(ClusterDegraded, match="No space left on device; restart it when that is fixed"):
                 await asyncio.wait_for(waiting, 10)
             with pytest.raises(LockLost, match="cannot save its state"):
                 held.check()

@@ -163,7 +163,7 @@ WRONG_FILES = {
     "no PEM": ({"a.pem": "a.key", "a.key": "a.key"}, "not in PEM form"),
     "the key of another": ({"a.pem": "a.pem", "a.key": "b.key"}, "the key is not that of the certificate"),
     "an encrypted key": ({"a.pem": "a.pem", "a.key": "locked"}, "the key is encrypted"),
-    "no authority": ({"ca.pem": "a.key", "a.pem": "a.pem", "a.key": "a.key"}, "the first one is no certificate"),
+    "no authority": ({"ca.pem": "a.key", "a.pem": "a.pem", "a.key": "a.key"}, "the first one is not a certificate"),
 }
 
 

@@ -246,7 +246,7 @@ def test_a_cut_between_two_of_three_costs_one_change_however_long_it_lasts(outgo
         cut = asyncio.ensure_future(story.cut_cables("a", ["b"], outgoing, incoming, 60.0))
         await asyncio.sleep(29.0)
         (out,) = [name for name in ("a", "b") if not story.clusters[name]._host.membership.is_member()]
-        with pytest.raises(ClusterDegraded, match=f"now: '{out}' is no member yet: .*(is away|does not hear it)"):
+        with pytest.raises(ClusterDegraded, match=f"now: '{out}' is not a member yet: .*(is away|does not hear it)"):
             await story.at(out, lambda cluster: cluster.mutex("x", timeout=20.0).acquire())
         await asyncio.sleep(10.0)
         assert story.views() == 1

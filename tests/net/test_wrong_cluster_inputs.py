@@ -78,7 +78,7 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         ("mekawa", "algorithm = \"mekawa\": unknown algorithm 'mekawa': did you mean 'maekawa'?"),
         ("token-gme+epoch", "unknown transform 'epoch' in 'token-gme+epoch': there are epochs, restart"),
         ("none.py:Lock", "there is no file none.py"),
-        ("raymond-k", "raymond-k lets in several at a time: it is for semaphores"),
+        ("raymond-k", "raymond-k admits several at a time: it is for semaphores"),
         ("raynal-primes", "it is kept for its flaw"),
         ("raynal-primes+epochs", "it is kept for its flaw"),
     ],
@@ -90,9 +90,9 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         ("\0", "zero bytes"),
     ],
     "semaphores": [
-        ("wme-1", "wme-1 is no algorithm for semaphores"),
+        ("wme-1", "wme-1 is not an algorithm for semaphores"),
         ("raymond", 'semaphores = "raymond": unknown algorithm'),
-        ("maekawa", "maekawa is no algorithm for semaphores"),
+        ("maekawa", "maekawa is not an algorithm for semaphores"),
     ],
     "secret": [("{name}", 'secret = "{name}": must be a path without braces'), ("\0", "zero bytes")],
     "listen": [

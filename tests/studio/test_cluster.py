@@ -73,7 +73,7 @@ AWAY = {"links": {"c": link("away", silent_for=5.0), "b": link()}}
             cluster(c=None, **{name: {"links": {"c": link("down", connections=0, refusal="secret")}} for name in "ab"}),
             ["c has not been heard of (secret): start it"],
         ),
-        (cluster(b={"not_ready": "'b' is no member yet"}), ["b cannot acquire locks now: 'b' is no member yet."]),
+        (cluster(b={"not_ready": "'b' is not a member yet"}), ["b cannot acquire locks now: 'b' is not a member yet."]),
         (
             cluster(a={"oldest": {"lock": "x", "for": 75.0}}, b={"oldest": {"lock": "x", "for": 12.0}}),
             ["A request for “x” at a has waited for 1 min 15 s, longer than 10 s, and others have at b."],

@@ -188,4 +188,4 @@ def test_events_that_are_no_run_of_the_system_say_so() -> None:
     star = Recording(
         Scenario("raymond-tree", nodes=4, options={"tree": "line"}).system(), recording.events, (), "", True
     )
-    assert "this is no run of raymond-tree" in str(states_document(star)["note"])
+    assert "this is not a run of raymond-tree" in str(states_document(star)["note"])

@@ -25,7 +25,7 @@ from congenial.systems.streams import stream
 from congenial.systems.system import System
 
 DEFAULT = Bounds(requests=3)
-STEPS_PER_REQUEST = 2000  # times n: a random run that takes longer is going nowhere
+STEPS_PER_REQUEST = 2000  # times n: a random run that takes longer makes no progress
 MOST_RUNS = 100_000_000
 BATCH = 32  # runs between two reports
 TOGETHER = (6, 7)  # modulo 8, the seeds of runs that end with all inside together

@@ -1,8 +1,8 @@
 """Which messages may be delivered at once.
 
 A message whose early delivery makes no difference is a left mover (Lipton 1975): in any run it can be moved to the
-front, past everything its receiver did before it came, and the run goes on as it did. Then runs in which it comes
-late need not be explored. Moving an entry to the front only makes a stay inside longer. So two stays that overlapped
+front, past everything its receiver did before it came, and the run goes on as it did. Then runs in which it comes late
+do not have to be explored. Moving an entry to the front only makes a stay inside longer. So two stays that overlapped
 still do, and no violation is lost. Only real runs are explored, so no violation is invented.
 
 No algorithm has to say which of its messages are movers. All are assumed to be, the system is explored on that
@@ -14,7 +14,7 @@ in the reduced exploration stand its shadows: the states it could be in if some 
 were still owed to it. In a shadow, the process
 
 - must do on every event what it did in `now`,
-- must not be able to do anything else of its own accord,
+- must not be able to do anything else by itself,
 - must do on an owed message what it did when that message was delivered at once,
 - and must be in `now` when nothing more is owed.
 

@@ -174,7 +174,7 @@ class Moves:
         self.count = i + 1
 
     def rest(self, state: State) -> i64:
-        """How much a state is at rest. Requests, operations and faults need not happen, so they do not count."""
+        """How much a state is at rest. Requests, operations and faults do not have to happen, so they do not count."""
         found: i64 = AT_REST
         i: i64 = 0
         while i < self.count:

@@ -1,6 +1,6 @@
 """A check on several cores or machines, divided into tasks.
 
-What processes ask for does not depend on anything, so it may as well be settled in advance: every run belongs to the
+What processes ask for does not depend on anything, so it can be chosen in advance: every run belongs to the
 task in which its requests, one by one, are those it makes. A run with one fault belongs to the task in which that
 process is struck. The tasks together are all runs, and none depends on another. Where there is nothing to divide, the
 whole exploration and the reduced one race each other, and the first to finish decides.

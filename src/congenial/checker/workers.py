@@ -19,7 +19,7 @@ class Stopped(Exception):
 def results(tasks: list[T], work: Callable[[T], R], jobs: int, in_order: bool = True) -> Generator[tuple[int, R]]:
     """The number and the result of each task, worked on by `jobs` processes, or by this one if there is one job.
 
-    The tasks need not be picklable, since workers are forked; the results must be. When the iterator is closed, tasks
+    Results must be picklable; tasks do not have to be, since workers are forked. When the iterator is closed, tasks
     that have not begun are left out, and those that have end as soon as they call `stop_if_told`.
     """
     if jobs == 1:

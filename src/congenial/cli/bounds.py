@@ -23,7 +23,7 @@ def bounds(
         str,
         typer.Option(
             metavar="LIST",
-            help="What each process may ask for: '0;1;0,1' by process; 0|1 is any one of both.",
+            help="What each process may ask for: '0;1;0,1' by process; 0|1 means either one.",
             rich_help_panel=BOUNDS,
         ),
     ] = "",

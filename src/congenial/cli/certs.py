@@ -21,12 +21,12 @@ def command(
     config: Config = Path("cluster.toml"),
     out: Annotated[Path, typer.Option(help="The folder for the files.")] = Path("certs"),
     force: Annotated[
-        bool, typer.Option("--force", help="Replace what is there: of the nodes named; without names, everything.")
+        bool, typer.Option("--force", help="Replace existing files: those of the named nodes, or all.")
     ] = False,
 ) -> None:
     """Make a small certificate authority, and a certificate and a key for every node, for a test cluster.
 
-    What is there is kept, and only what is missing is made: run it again to add a node. Name the files in cluster.toml
+    Existing files are kept, and only missing ones are made: run it again to add a node. Name the files in cluster.toml
     under \\[tls]. Each machine needs ca.pem and the two files of its own node. Keep ca.key off the nodes: with it
     anybody can make certificates that the cluster trusts.
     """

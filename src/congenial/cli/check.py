@@ -33,16 +33,14 @@ def command(
     reduce: Annotated[
         bool | None,
         typer.Option(
-            "--reduce/--whole", help="Leave out interleavings that make no difference; else only in large systems."
+            "--reduce/--whole", help="Leave out interleavings that make no difference. By default: in large systems."
         ),
     ] = None,
     symmetry: Annotated[
         bool, typer.Option("--symmetry", help="Count states that differ only in the names of processes as one.")
     ] = False,
-    limit: Annotated[int, typer.Option(metavar="STATES", help="Stop after so many states.")] = 10_000_000,
-    jobs: Annotated[
-        int, typer.Option(help="Processes to divide the work among (by what is asked for, and where a fault strikes).")
-    ] = 1,
+    limit: Annotated[int, typer.Option(metavar="STATES", help="Stop after this many states.")] = 10_000_000,
+    jobs: Annotated[int, typer.Option(help="Processes among which the work is divided.")] = 1,
     cluster: Cluster = "",
     options: Set = None,
     trace: TraceTo = "",

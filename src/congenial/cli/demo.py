@@ -32,14 +32,12 @@ MODEL = "token-gme"  # any algorithm with groups: it says what a group lock is
 def command(
     seconds: Annotated[float, typer.Option(help="How long the demo runs, 1 to 86400.")] = 15.0,
     algorithm: Annotated[str, typer.Option(help="An algorithm with groups.")] = "token-gme",
-    html: Annotated[
-        str, typer.Option(metavar="FILE", help="The page that is left of what the listeners did; '' for none.")
-    ] = PAGE,
+    html: Annotated[str, typer.Option(metavar="FILE", help="Where the recording goes; '' for none.")] = PAGE,
 ) -> None:
     """Five node processes on this machine share a jukebox with four discs, for a dozen listeners.
 
     Listeners of the same disc hear it together; two discs never play at once. The listeners report to a witness
-    outside the cluster, which checks that this is so. What it has seen is left as a page, to be opened in a browser.
+    outside the cluster, which checks that this is so. A recording of what it saw is written as a page for a browser.
     """
     import asyncio
 
@@ -55,7 +53,7 @@ def command(
         from congenial.studio.pages import write_page
 
         write_page(html, demo.recording(algorithm))
-        print(f"what they did, to be played again: {html} (open it in a browser)")
+        print(f"the recording: {html} (open it in a browser)")
     if demo.witness.violations:
         raise SafetyViolation(demo.witness.violations[0])
     print(NEXT)
@@ -133,7 +131,7 @@ class Demo:
                         last = (await told).decode(errors="replace").strip().rpartition("\n")[2]
                         raise CongenialError(f"node {name!r} of the demo has failed: {last or 'it was ended'}")
                 if self.finished < len(NODES):
-                    raise CongenialError(f"the demo does not come to its end: {self.finished} of its nodes are done")
+                    raise CongenialError(f"the demo does not finish: {self.finished} of its nodes are done")
             finally:
                 await self.witness.close()
                 for node in nodes:

@@ -24,14 +24,14 @@ def command(
     nodes: Nodes = 8,
     runs: Annotated[int, typer.Option(help="How many random runs.")] = 1000,
     seed: Seed = 1,
-    jobs: Annotated[int, typer.Option(help="Processes to run in.")] = 1,
+    jobs: Annotated[int, typer.Option(help="Processes to run on.")] = 1,
     options: Set = None,
     trace: TraceTo = "",
     svg: SvgTo = "",
     html: HtmlTo = "",
     json: Json = False,
 ) -> None:
-    """Run random schedules, uniform ones and ones by priorities, with faults if asked for.
+    """Run random schedules, uniform or by priorities, with faults if asked for.
 
     The first run that goes wrong ends the search: its seed is printed, and a shortened form of it is shown. The exit
     code is then 1.

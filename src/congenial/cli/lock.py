@@ -58,8 +58,8 @@ def command(
     the options are wrong. 75 if the lock was lost: the command is then ended first (SIGTERM, and SIGKILL after 5
     seconds).
 
-    If this process is killed, the command gets a SIGTERM, and the lock stays held until the command has ended, and all
-    that it has started and left behind, unless that has closed the files it inherited.
+    If this process is killed, the command gets a SIGTERM. The lock stays held until the command and all processes that
+    it has started have ended, except those that have closed the files they inherited.
     """
     import asyncio
 

@@ -27,7 +27,7 @@ congenial members --remove c
 def command(
     promote: Annotated[str, typer.Option(help="Make this member a voter.")] = "",
     demote: Annotated[str, typer.Option(help="Make this voter a member without a vote.")] = "",
-    remove: Annotated[str, typer.Option(help="Do not expect this voter back, which has crashed.")] = "",
+    remove: Annotated[str, typer.Option(help="Say that this voter has crashed and will not return.")] = "",
     config: Config = Path("cluster.toml"),
     node: Annotated[str, typer.Option("--node", help="Which node of this machine to ask, if it runs several.")] = "",
     socket: Socket = "",

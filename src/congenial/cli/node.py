@@ -40,14 +40,14 @@ def command(
     ] = "600",
     socket_group: Annotated[str, typer.Option(help="The group that the socket belongs to.")] = "",
     clients: Annotated[str, typer.Option(help="Serve programs elsewhere, over TLS, at this host:port.")] = "",
-    state: Annotated[str, typer.Option(help="The state directory, if not as in the configuration.")] = "",
+    state: Annotated[str, typer.Option(help="The state directory, instead of the configured one.")] = "",
     seeds: Annotated[
-        str, typer.Option(help="Enter a running cluster by any of these members: host:port, several with commas.")
+        str, typer.Option(help="Enter a running cluster through any of these members: host:port, several with commas.")
     ] = "",
-    address: Annotated[str, typer.Option(help="Where the others call a node with --seeds, if not any port.")] = "",
+    address: Annotated[str, typer.Option(help="Where others reach a node with --seeds; by default a free port.")] = "",
     listen: Annotated[str, typer.Option(help="Where to listen, if not at the node's address: host or host:port.")] = "",
     metrics: Annotated[str, typer.Option(help="Serve metrics, /healthz and /readyz at this host:port.")] = "",
-    metrics_port: Annotated[int, typer.Option(help="Serve them on this port, for this machine only.")] = 0,
+    metrics_port: Annotated[int, typer.Option(help="The same on this port, for this machine only.")] = 0,
     log_json: Annotated[bool, typer.Option(help="Log as JSON, one object a line.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log every connection.")] = False,
 ) -> None:
@@ -137,7 +137,7 @@ async def serve_until_stopped(
                 where += f", and for programs elsewhere on {clients}"
             print(f"node {cluster.name} of {cluster.config.cluster!r} listens on {where}", flush=True)
             notify("READY=1")
-            gc.freeze()  # the collector need not look at what was imported, again and again: that takes some 20 ms
+            gc.freeze()  # otherwise each garbage collection looks at all imported objects, for some 20 ms
             ended = asyncio.create_task(cluster.wait_ended())
             tasks = [ended, asyncio.create_task(stop.wait()), asyncio.create_task(keep_notifying(cluster))]
             try:

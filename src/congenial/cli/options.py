@@ -70,7 +70,9 @@ Bandwidth = Annotated[
 Fifo = Annotated[
     bool | None,
     typer.Option(
-        "--fifo/--unordered", help="Channels keep the order; else as the algorithm needs it.", rich_help_panel=NETWORK
+        "--fifo/--unordered",
+        help="Channels keep the order; if not given, as the algorithm needs it.",
+        rich_help_panel=NETWORK,
     ),
 ]
 
@@ -177,7 +179,7 @@ UNUSED = {
 
 
 def check_effects(given: Parameters) -> None:
-    """Refuse options that would change nothing, since whoever gives them expects something else."""
+    """Refuse options that would change nothing, since a user who gives them expects an effect."""
     from congenial.sim.workload import parse_skew
 
     usual = parameters()

@@ -22,7 +22,7 @@ def command(
     html: HtmlTo = "",
     json: Json = False,
 ) -> None:
-    """Take the steps of a trace again, one by one, with the real nodes, and say what happens.
+    """Repeat the steps of a trace, one by one, with the real nodes, and say what happens.
 
     The exit code is 1 if something goes wrong, as it did when the trace was made.
     """

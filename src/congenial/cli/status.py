@@ -26,13 +26,13 @@ congenial status --config cluster.toml --node a --json --top 10000
 def command(
     lock: Annotated[str | None, typer.Option(help="Show this lock only.")] = None,
     find: Annotated[str | None, typer.Option(help="Show only locks with this text in their name.")] = None,
-    top: Annotated[int, typer.Option(help="Show so many locks of each node, the busiest ones.")] = 20,
+    top: Annotated[int, typer.Option(help="Show this many locks of each node, the busiest ones.")] = 20,
     config: Config = Path("cluster.toml"),
     node: Annotated[str, typer.Option("--node", help="Which node of this machine to ask, if it runs several.")] = "",
     socket: Socket = "",
     json: Json = False,
 ) -> None:
-    """Show nodes, links, locks, holders and queues, as told by every node that answers.
+    """Show nodes, links, locks, holders and queues, as reported by every node that answers.
 
     Of each node the busiest locks are shown: those for which most tasks wait, then those with most holders.
     """

@@ -40,15 +40,14 @@ def command(
     ] = "",
     node: Annotated[str, typer.Option(help="Which node of this machine to ask first, if it runs several.")] = "",
     socket: Annotated[str, typer.Option(help="The Unix socket of the node to ask, instead of --config.")] = "",
-    slow: Annotated[float, typer.Option(help="Seconds for which a request may wait before that counts as wrong.")] = 10,
+    slow: Annotated[float, typer.Option(help="Seconds after which a waiting request counts as a problem.")] = 10,
     host: Annotated[
         str, typer.Option(help="Where to listen. Anyone who can reach it and knows the address can start runs.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0: any that is free.", min=0, max=65535)] = 0,
 ) -> None:
-    """Open a local web page on which algorithms run: watch them, step through them, look into every process, try what
-    could happen, check them, and compare them. With --config or --socket it shows a live cluster, too, and changes
-    nothing there.
+    """Run algorithms in a browser: watch them, step through them, look into every process, try what could happen, check
+    them, and compare them. With --config or --socket it also shows a live cluster, without changing it.
 
     It prints the address to open. The address holds a secret: only those who know it can use the page. A page can run
     algorithms of the catalogue and what is named here, and nothing else. Ctrl-C ends it.

@@ -45,10 +45,12 @@ def command(
     ] = None,
     fixed: Annotated[list[str] | None, typer.Option(metavar="NAME=V", help="Any other parameter of a run.")] = None,
     metrics: Annotated[list[str] | None, typer.Option("--metric", help="What is measured and must be precise.")] = None,
-    precision: Annotated[float | None, typer.Option(help="Half a 95% interval, as a share of the mean: 0.05.")] = None,
+    precision: Annotated[
+        float | None, typer.Option(help="Wanted half-width of 95% intervals, as a share of the mean: 0.05.")
+    ] = None,
     least: Annotated[int | None, typer.Option(help="Runs at each point, at least.")] = None,
     most: Annotated[int | None, typer.Option(help="Runs at each point, at most, precise or not.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the first run; the others follow.")] = None,
+    seed: Annotated[int | None, typer.Option(help="The seed of the first run; later runs have the next ones.")] = None,
     jobs: Jobs = 0,
     cluster: Cluster = "",
     out: Annotated[
@@ -57,7 +59,7 @@ def command(
     json: Json = False,
     markdown: Markdown = False,
 ) -> None:
-    """Run algorithms over the values of one or two parameters, as often as the wanted precision takes.
+    """Run algorithms over the values of one or two parameters, until the results are precise enough.
 
     The folder gets everything: results as CSV and Parquet, plots, a page that compares the algorithms, and how to
     repeat it. Run an interrupted sweep again, and it continues where it stopped. The last algorithm is the one to

@@ -18,7 +18,7 @@ LONGEST = 80  # characters of a value in an error
 
 
 def shown(value: Any) -> str:
-    """A value as an error shows it: in one short line, whatever it is."""
+    """A value as an error shows it: always in one short line."""
     try:
         text = " ".join(repr(value).split())
     except Exception:  # a number with too many digits, or a class with a mistake of its own

@@ -1,8 +1,8 @@
-"""The judge: keeps the books of a system, and says when a problem's promise is broken.
+"""The judge: records what happens in a system, and says when a problem's promise is broken.
 
-The books say which processes wait, which are inside and for which group, which fence was given last, and what became of
+It records which processes wait, which are inside and for which group, which fence was given last, and what became of
 every operation. The simulator, the stepper of replays and fuzzing, and the witness of a cluster each keep a `Judge`.
-The explorer, whose states are tuples of integers, keeps the same books in its own form; it asks the same rules
+The explorer, whose states are tuples of integers, keeps the same records in its own form; it asks the same rules
 (`request_fault`, `fence_fault`, `entry_fault`, `is_kept_out`) and a `Ledger`. Whole histories of weak exclusion are
 judged, more strictly, by `congenial.problems.weak_history`.
 """

@@ -101,12 +101,12 @@ class Node:
     # -- what the checker asks -------------------------------------------------------------------------
 
     def belief(self) -> object:
-        """What this process takes for granted about all of them: plain data that can be hashed, or None."""
+        """What this process assumes about all processes: plain data that can be hashed, or None."""
         return None
 
     def contradiction(self, one: object, other: object) -> str:
-        """What is wrong if two processes that are up believe these two things, or nothing. Nothing else matters:
-        neither which node is asked, nor in which order."""
+        """What is wrong if two processes that are up have these two beliefs; empty if nothing is. The answer must
+        depend on the beliefs only, not on the node that is asked or on their order."""
         return ""
 
     # -- the application's phase -----------------------------------------------------------------------

@@ -72,7 +72,8 @@ class Out:
         """Say that the local replica has been replaced by one that has executed the first `count` operations."""
 
     def rest(self) -> None:
-        """Say that the critical section that the application has left is over for all, where that takes a while."""
+        """Say that the critical section that the application has left is now over at all replicas. Only for algorithms
+        in which that takes a while."""
 
     def set_timer(self, timer: int, delay: float) -> None:
         """Call `on_timer(timer)` after `delay`; an earlier setting of the same timer is replaced."""

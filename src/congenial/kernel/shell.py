@@ -107,7 +107,7 @@ class Process:
         self.up = True
 
     def _note(self, effect: Effect) -> None:
-        """Keep the books of what the node did, and check that it may."""
+        """Record what the node did, and check that it is allowed."""
         me = self.node.me
         if isinstance(effect, Send):
             fault = message_fault(type(effect.msg))
@@ -158,7 +158,7 @@ class ProcessEvent:
         raise NotImplementedError
 
     def note(self, process: Process) -> None:
-        """Keep the books of what has happened, now that the node has taken it."""
+        """Record what has happened, now that the node has handled it."""
 
 
 @final

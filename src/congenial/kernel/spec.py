@@ -62,7 +62,8 @@ class Option:
 
     `build(text, n)` makes the value from what a user wrote; it becomes the keyword argument `name` of the node's
     constructor. If the value is a number that the cost laws use, `variable` is its name there. `choices` are values
-    worth trying: all there are, or some of many; `build` may refuse one for some n.
+    worth trying, perhaps not all; `build` may refuse one for some n. A value may be a structure with a method
+    `sizes()`, which returns variables of the cost laws, and `settled(sizes)`, if it depends on other options as well.
 
     >>> Option("k", "2", "how many may be inside together", lambda text, n: int(text)).build("3", 5)
     3
@@ -106,7 +107,7 @@ class Spec:
     problem: Problem | None
     reference: str = ""
     fifo: bool = False  # needs channels that keep the order of messages
-    patient: bool = False  # needs time-outs that run out only when what they wait for can no longer come
+    patient: bool = False  # needs time-outs that run out only when what they wait for will never come
     faults: str = "none"  # what it survives
     fences: bool = False  # it gives a fence with every entry
     messages: Law | None = None  # per entry
@@ -114,7 +115,7 @@ class Spec:
     waiting: Law | None = None  # hops from request to entry when nobody else asks
     sync_delay: Law | None = None  # hops from one holder's exit to the next one's entry under load
     concurrency: str = "1"  # how many processes can be inside together
-    concurrent_entry: bool = True  # it keeps its problem's promise to latecomers of the group that is inside
+    concurrent_entry: bool = True  # False: it breaks its problem's promise to those that ask later for the group inside
     options: tuple[Option, ...] = ()
     symmetry: Interchangeable | None = None
     flaws: tuple[str, ...] = ()  # what is known to be wrong with it

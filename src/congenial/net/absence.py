@@ -128,7 +128,7 @@ def not_settled(membership: Membership, what: str = "") -> ClusterDegraded:
     """Why this process cannot acquire locks as a member, not yet or no longer. Members all hear each other."""
     away = [link for link in membership.links if link.away or link.connection is None]
     why = _reasons(membership, away) or "the others have not agreed on it yet, or one of them does not hear it"
-    return ClusterDegraded(f"{what}{membership.name!r} is no member yet: {why}", tuple([link.name for link in away]))
+    return ClusterDegraded(f"{what}{membership.name!r} is not a member yet: {why}", tuple([link.name for link in away]))
 
 
 def why_not_ready(membership: Membership, settled: bool) -> str:

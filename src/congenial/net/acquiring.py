@@ -1,8 +1,8 @@
 """What a program can do with a lock: acquire it and release it, as `threading.Lock` and `asyncio.Lock` have it.
 
 Each lock that is held has an owner: a task, or a thread. A task that would wait for a lock that it holds itself gets
-`WouldDeadlock` instead, whichever lock object it used; with `reentrant=True` it gets the lock once more. Nobody else
-could help it: only if the task gave a timeout does it wait.
+`WouldDeadlock` instead, from any lock object of that name; with `reentrant=True` it acquires the lock once more. If the
+task gave a timeout, it waits.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Acquirable(ABC, Generic[H]):
         """Acquire the lock, and return what is held; to be awaited.
 
         Without arguments it waits as long as the lock's own timeout, and then raises `LockTimeout`. With `timeout`, in
-        seconds or None for ever, or with `blocking=False`, it returns None if the lock could not be acquired.
+        seconds, or None to wait forever, or with `blocking=False`, it returns None if the lock could not be acquired.
         """
         if blocking is True and timeout is AS_THE_LOCK_SAYS:  # quick: most calls
             return self._acquire(THIS_TASK, self._timeout, True)
@@ -184,7 +184,7 @@ class Acquirable(ABC, Generic[H]):
         self._acquired[:] = [held if kept is acquired else kept for kept in self._acquired]
 
     def locked(self) -> bool:
-        """Whether this process holds the lock, in whichever form: nobody is asked, so others may hold it. A semaphore
+        """Whether this process holds the lock, in any form. No other member is asked: one may hold it. A semaphore
         is locked if this process has all its places."""
         return len(self._inside()) >= (self.k if self.mode == SEMAPHORE else 1)
 
@@ -207,7 +207,7 @@ class Acquirable(ABC, Generic[H]):
 
     @abstractmethod
     def _inside(self) -> Collection[H]:
-        """All that this process holds of the lock, in whichever form."""
+        """All that this process holds of the lock, in any form."""
 
     @abstractmethod
     def _joins_now(self) -> bool:

@@ -23,7 +23,7 @@ Address = Annotated[str, Meta(description='an address host:port, such as "127.0.
 
 
 def check_nodes(key: str, nodes: object) -> None:
-    """Refuse what is no mapping from the names of nodes to their addresses."""
+    """Refuse anything but a mapping from the names of nodes to their addresses."""
     if not isinstance(nodes, Mapping):
         raise wrong(key, nodes, 'a table of names and addresses, such as a = "127.0.0.1:7101"')
     if not nodes:

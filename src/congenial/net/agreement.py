@@ -120,7 +120,7 @@ class Agreement:
             self._ask_soon()
 
     def inform(self, peer: int) -> None:
-        """There is a connection to a process. If it is no member, it may not know of the present view."""
+        """There is a connection to a process. If it is not a member, it may not know of the present view."""
         if peer not in self.view.processes and self.view.number > 0:
             self.step(Call(lambda _, out: self.node.views.inform(peer, out)))
 
@@ -146,12 +146,12 @@ class Agreement:
         self.step(Call(lambda _, out: self.node.views.assign(process, role, out)))
 
     def stop(self) -> None:
-        """This process holds nothing, and will hold nothing."""
+        """This process holds nothing, and will not hold anything again."""
         self.stopped = True
         self.keep_record()
 
     def leave(self, for_good: bool) -> None:
-        """It wants to be a member no longer."""
+        """This process no longer wants to be a member."""
         self.step(Call(lambda _, out: self.node.views.leave(out, keeps_vote=not for_good)))
 
     def step(self, event: ProcessEvent) -> None:
@@ -174,7 +174,7 @@ class Agreement:
         self.told = view
         self.settled_in = self.settled_in or self.since >= 0
         if self.since >= 0 and self.membership.forgetful:
-            self.membership.remember()  # it goes on as another one, and need not wait for all that could remind it
+            self.membership.remember()  # it continues as a new process, and does not wait until all have reminded it
         if self.since < 0 and not self.node.views.takes_part:
             self.gone.set()
         self._know_members()

@@ -87,7 +87,7 @@ class Ask(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
                 text.encode("latin-1").decode("utf-8", "surrogateescape") for text in (self.name, self.group)
             ]
         except UnicodeEncodeError as error:
-            raise ProtocolError(f"a raw name has characters that are no bytes: {error}") from None
+            raise ProtocolError(f"a raw name has characters that are not bytes: {error}") from None
         return name, group
 
 

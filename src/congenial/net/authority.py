@@ -110,16 +110,16 @@ def read_certificate(raw: bytes, place: object) -> Certificate:
     try:
         return x509.load_pem_x509_certificate(raw)
     except ValueError as error:
-        raise ConfigError(f"{place} is no certificate in PEM form: remove or replace it") from error
+        raise ConfigError(f"{place} is not a certificate in PEM form: remove or replace it") from error
 
 
 def read_key(raw: bytes, place: object) -> Key:
     try:
         key = load_pem_private_key(raw, None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:  # TypeError: it is encrypted
-        raise ConfigError(f"{place} is no private key that can be read: remove or replace it") from error
+        raise ConfigError(f"{place} is not a private key that can be read: remove or replace it") from error
     if not isinstance(key, Key):
-        raise ConfigError(f"{place} is no private key on an elliptic curve, as `congenial certs` makes them")
+        raise ConfigError(f"{place} is not a private key on an elliptic curve, as `congenial certs` makes them")
     return key
 
 

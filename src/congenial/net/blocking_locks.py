@@ -176,7 +176,7 @@ class BlockingLock:
         """Acquire the lock, and return what is held.
 
         Without arguments it waits as long as the lock's own timeout, and then raises `LockTimeout`. With `timeout`, in
-        seconds or None for ever, or with `blocking=False`, it returns None if the lock could not be acquired.
+        seconds, or None to wait forever, or with `blocking=False`, it returns None if the lock could not be acquired.
         """
         owner = threading.get_ident()
         return self._run(lambda lock: lock._acquire(owner, *limit_of(blocking, timeout, lock._timeout)))
@@ -207,7 +207,7 @@ class BlockingLock:
         self._cluster._call(lambda: self._lock()._release(owner, n))
 
     def locked(self) -> bool:
-        """Whether this process holds the lock, in whichever form; as `Lock.locked`."""
+        """Whether this process holds the lock, in any form; as `Lock.locked`."""
         return self._cluster._call(lambda: self._lock().locked())
 
     def __enter__(self) -> BlockingHeld:

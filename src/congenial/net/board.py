@@ -27,7 +27,7 @@ from congenial.parts.views import Voters
 AGAIN = 0.2  # seconds after which a question is repeated
 LONGEST_NOTE = 1 << 18  # bytes
 LONGEST_NAME = 200  # characters
-FORGOTTEN = -1  # the birth of a member that has forgotten its notes, and cannot become a voter anew
+FORGOTTEN = -1  # the birth of a member that has forgotten its notes, and cannot become a voter again
 
 Outcome = tuple[bool, Question]  # has a majority said yes, and to what
 
@@ -91,7 +91,7 @@ class Board:
         number = notes.put(key, note, False, self.out)
         voters = self._voters(notes)
         others = [link.peer for link in self.membership.links if link.peer not in voters]
-        self.post(others, Put(notes.view[0], number, key, note))  # they need not keep it, but tasks of theirs may wait
+        self.post(others, Put(notes.view[0], number, key, note))  # they may drop it, but their tasks may wait for it
         self._hear(key, note)
         return number
 

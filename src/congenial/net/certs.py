@@ -118,7 +118,7 @@ class _Folder:
         left = [name for name in there if name not in nodes]
         if left:
             raise ConfigError(
-                f"{self.path} has certificates of {', '.join(left)}, which are worth nothing under a new authority: "
+                f"{self.path} has certificates of {', '.join(left)}, which are invalid under a new authority: "
                 "name these nodes, too, or remove their files"
             )
         self._found_authority(x509.new_key())
@@ -137,7 +137,7 @@ class _Folder:
             self._found_authority(x509.new_key() if key is None else key, key is not None)
             return
         if not x509.is_authority(certificate):
-            raise ConfigError(f"{place} is the certificate of no authority: put the right one there")
+            raise ConfigError(f"{place} is not the certificate of an authority: put the right one there")
         if key is not None and not x509.belongs(key, certificate):
             raise ConfigError(f"{self._place(CA, 'key')} is not the key of {place}: put the right one there")
         self.authority, self.authority_key = certificate, key

@@ -1,7 +1,7 @@
 """Settings of a cluster that are what they are declared to be: from Python and from a TOML file alike.
 
 A setting is a field of a frozen dataclass. Its type is one of the kinds below, or is built from them. `msgspec` checks
-it strictly ("no" is no bool, true is no number), and the kind's description says in an error what is allowed:
+it strictly ("no" is not a bool, true is not a number), and the kind's description says in an error what is allowed:
 
     insecure = "no": must be true or false
 

@@ -206,7 +206,7 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
         self._loop: asyncio.AbstractEventLoop | None = None
         self.held: dict[int, RemoteHeld] = {}
         self.until = -math.inf  # until when the node surely holds what it holds for this program, by `clock`
-        self._excused = -math.inf  # until then the node need not have answered
+        self._excused = -math.inf  # before that, a missing answer of the node means nothing
         self._heard_at = -math.inf  # when the last ping was answered
         self._pause = SHORTEST_PAUSE  # between two pings
         self._answers: dict[int, asyncio.Future[Answer]] = {}
@@ -216,7 +216,7 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
         self._writer: asyncio.StreamWriter | None = None
         self._up = asyncio.Event()
         self._why_down = ""
-        self._refused = ""  # why this program is not served, for good
+        self._refused = ""  # why the node will never serve this program
         self._keeping: asyncio.Task[None] | None = None
         self._forked: ConfigError | None = None  # in a forked child: why it must not use this
 

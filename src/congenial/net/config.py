@@ -160,14 +160,14 @@ class ClusterConfig:
             )
         if within_epoch(system.problem).name == KMUTEX.name:
             raise ConfigError(
-                f"{system.name} lets in several at a time: it is for semaphores (semaphores = {system.name!r})"
+                f"{system.name} admits several at a time: it is for semaphores (semaphores = {system.name!r})"
             )
         try:
             semaphores = self.semaphore_system(1)
         except ValueError as error:
             raise ConfigError(f"semaphores = {shown(self.semaphores)}: {error}") from None
         if within_epoch(semaphores.problem).name != KMUTEX.name:
-            raise ConfigError(f"{semaphores.name} is no algorithm for semaphores: it cannot let in several at a time")
+            raise ConfigError(f"{semaphores.name} is not an algorithm for semaphores: it admits one process at a time")
         if self.seeds and not self.elastic:
             raise ConfigError(f"seeds: the members are fixed with {system.name}; they change with {DEFAULT_ALGORITHM}")
 

@@ -1,6 +1,6 @@
 """One TCP connection to a peer: exchanges greetings, and then serves a link.
 
-Of two members the one whose name comes first calls; a process that is no member calls all. Each end proves that it
+Of two members the one whose name comes first calls; a process that is not a member calls all. Each end proves that it
 belongs to the cluster (`handshake`), and says who it is and how far it has got (`Hello`). The end that was called says
 so only if it accepts the caller, and the caller's next frame says that it accepts the end that was called. Only then
 does the connection belong to the link, and only then does what arrives on it count as a sign of life.
@@ -147,7 +147,7 @@ class Connection(asyncio.BufferedProtocol):
     def _on_challenge(self, challenge: Challenge) -> None:
         self.challenged = True
         if len(challenge.nonce) != NONCE:
-            raise ProtocolError(f"sent a challenge of {len(challenge.nonce)} bytes, where {NONCE} are due")
+            raise ProtocolError(f"sent a challenge of {len(challenge.nonce)} bytes, where {NONCE} are expected")
         if self.link is None:
             self.handshake.hear(challenge)
             self.write(self.handshake.prove(self.handshake.challenge()))
@@ -198,7 +198,7 @@ class Connection(asyncio.BufferedProtocol):
     def _on_refusal(self, bye: Bye) -> None:
         if self.link is not None:
             self.contested = self.proven and bye.known != 0
-            reason = bye.reason if self.proven else f"it refuses us without a reason, which its log has; {SAME_SECRET}"
+            reason = bye.reason if self.proven else f"it refuses us, and its log has the reason; {SAME_SECRET}"
             self.above.on_refused(self.link, reason, bye.known if self.proven else 0)
         elif self.challenged:
             self._warn(f"it does not accept our proof: {SAME_SECRET} (here: {self.above.secret.source})")

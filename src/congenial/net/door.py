@@ -13,7 +13,7 @@ immediately.
 
 To be alone a process asks for a group of its own (Mittal & Mohan 2007, section 1). An algorithm may count several turns
 of that group in a row as one session, with one fence, as long as nobody else comes between. The fences of the tasks
-must grow all the same. So a task's fence is the session's fence with the turn's number below it. When these numbers run
+must grow nevertheless. So a task's fence is the session's fence with the turn's number below it. When these numbers run
 out, the process goes on with a second group of its own, which is a new session.
 """
 

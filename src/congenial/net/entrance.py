@@ -385,7 +385,7 @@ class Entrance(Keeper):
         self.pump()
 
     def _happen(self, seat: Seat, event: ProcessEvent) -> None:
-        """Let something happen at a seat. If the node breaks, the entrance fails, and nothing else does."""
+        """Hand an event to a seat. If the node breaks, only this entrance fails."""
         if self.error is None:
             try:
                 seat.step(event)

@@ -2,8 +2,9 @@
 
 A forked child has a copy of everything: of what the parent holds, of its open connections, of its event loop. Only the
 parent is a member, though. If the child used its copy, two processes would speak for one member on the same connections
-and each would believe to hold what the other released. So in a child everything that belongs to a cluster is dead. It
-says so when it is used, and the child's copies of connections and files are closed; the parent notices nothing.
+and each would believe that it holds what the other released. So in a child everything that belongs to a cluster is
+disabled. It raises an error when it is used, and the child's copies of connections and files are closed; the parent
+notices nothing.
 
 A connection cannot be closed in the usual way: that could send bytes, and it would tell the event loop, which shares
 its list of connections (epoll) with the parent's. Instead /dev/null takes the place of each file descriptor. Then

@@ -76,7 +76,7 @@ def check_release(hello: Hello | Seek) -> None:
     if earliest > SPEAKS[1] or latest < SPEAKS[0]:
         raise ProtocolError(
             f"runs Congenial {hello.release}, which speaks versions {earliest} to {latest} of the protocol; this is "
-            f"Congenial {release()}, which speaks {SPEAKS[0]} to {SPEAKS[1]}: upgrade by way of a release in between"
+            f"Congenial {release()}, which speaks {SPEAKS[0]} to {SPEAKS[1]}: upgrade through a release in between"
         )
 
 

@@ -13,8 +13,8 @@ loses its section, as the body of a lock is: that could hide the outcome of an o
 
 A guarded object is a door (`congenial.net.door`) with another node behind it. In clusters that follow views that is a
 `ViewGuard` (`congenial.net.view_guard`), whose members come back after crashes. Elsewhere it is a `Guard`, with
-`congenial.net.replica` behind it. In the paper crashes are for good, and so they are there. A member that was only away
-has missed nothing: links keep what it is to be sent. The others give a member up for good if
+`congenial.net.replica` behind it. There, as in the paper, crashes are permanent. A member that was only away has missed
+nothing: links keep the messages for it. The others exclude a member permanently if
 - it was restarted, with memory or without: its replica is gone, and so is what it was sent;
 - it is away and its link is full: it is `Barred`, and learns that when it is back;
 - it has said that it is `Gone`.
@@ -48,7 +48,7 @@ from congenial.problems.weak import WEAK
 PAUSE = 0.01  # seconds, before looking again whether a link has drained
 S = TypeVar("S")
 
-IN_DOUBT: Final = "the operation under way may be executed or not"
+IN_DOUBT: Final = "the operation under way may or may not be executed"
 
 
 class Section(Held):

@@ -133,7 +133,7 @@ class Hall(Entrance):
             self._ask()
 
     def _ask(self) -> None:
-        """Let a free seat ask, one that need not wait if there is one; `granted` tells whether it is in."""
+        """Let a free seat ask, preferably one that does not have to wait; `granted` tells whether it is in."""
         seat = self._quick_seat() or self.free[-1]
         if seat is self.free[-1]:
             self.free.pop()
@@ -144,7 +144,7 @@ class Hall(Entrance):
         self._deliver_local()
 
     def _quick_seat(self) -> Seat | None:
-        """A free seat that need not wait, the one that was left last."""
+        """A free seat that does not have to wait, the one that was left last."""
         for seat in reversed(self.free):
             if seat.node.could_enter():
                 return seat

@@ -173,7 +173,7 @@ class Host:
     def _cannot_save(self, error: OSError) -> str:
         return (
             f"{self.name!r} cannot save its state and has stopped: {error.strerror or error}; "
-            "restart it when that is mended"
+            "restart it when that is fixed"
         )
 
     # -- status ----------------------------------------------------------------------------------------

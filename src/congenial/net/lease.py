@@ -14,7 +14,7 @@ machine sleeps, and it must be read directly: that of an event loop may be as ol
 
 What remains: a single peer can suspect this process and persuade a majority that does not. The lease is then cut short
 by a message from that majority. If the message is lost together with the connection, this process learns of its
-exclusion late, by one lease at most. So fences are needed all the same.
+exclusion late, by one lease at most. So fences are still needed.
 """
 
 from __future__ import annotations

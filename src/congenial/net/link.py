@@ -223,7 +223,7 @@ class Link(Writer):
     def _on_other_number(self, number: int) -> None:
         """An unexpected number: a duplicate, or a gap."""
         if number > self.received:
-            raise ProtocolError(f"message {number} came where {self.received + 1} was due")
+            raise ProtocolError(f"message {number} came where {self.received + 1} was expected")
 
     def acknowledge(self) -> None:
         self.ack_sent = self.received

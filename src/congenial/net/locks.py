@@ -78,7 +78,7 @@ class LockForms(ABC, Generic[L, T]):
         """As `mutex`, but return None if the lock cannot be acquired within `timeout`. With 0 the members are asked
         once, and None means that the lock is held, or that members are away that would have to be asked. With `here` no
         other member is asked: the lock is acquired only if it is here, because this member has used it again and again
-        or keeps its books, and no other member wants it."""
+        or is its home, and no other member wants it."""
         return self._try(self.mutex(name, timeout=timeout), self._here(timeout, here))
 
     def try_exclusive(self, name: str | bytes, *, timeout: float = 0.0, here: bool = False) -> T:

@@ -140,7 +140,7 @@ class Membership:
         self.roster = self._load_roster(entry.founded)
         self.fence_base = 0
         self.opened = asyncio.Event()
-        self.decided = asyncio.Event()  # opened, or ended for good
+        self.decided = asyncio.Event()  # opened, or permanently ended
         self.crowded = False  # a link is full
         self.serving = False  # the cluster is open, and the links have room: locks may be asked for
         self.closing = False

@@ -50,7 +50,7 @@ class QuietHandler(WSGIRequestHandler):
     timeout = 10.0  # seconds in which a request must be complete
 
     def log_message(self, format: str, *values: object) -> None:
-        """Requests are no news."""
+        """Requests are not logged."""
 
 
 class MetricsServer:

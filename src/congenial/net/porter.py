@@ -1,4 +1,4 @@
-"""Listens for peers, and lets them in.
+"""Listens for peers, and accepts them.
 
 A connection is a stranger until it has proven which member it is. Strangers cost little and for a short time only: if
 there are too many, one is closed, first of all the oldest that has said nothing. So idle connections keep no member
@@ -209,7 +209,7 @@ def why_no_tls(error: OSError) -> str:
     if "alert" in words:
         return f"it does not accept our certificate: both must be from the same authority, and valid now ({words})"
     if words in NOT_TLS:
-        return "it does not speak TLS: members need [tls] in their cluster.toml, and others have no business here"
+        return "it does not speak TLS: members need [tls] in their cluster.toml, and other programs cannot connect here"
     if "taking longer" in str(error):
         return "it did not finish the TLS handshake in time"
     if isinstance(error, ConnectionError):

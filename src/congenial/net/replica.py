@@ -1,7 +1,7 @@
-"""The node behind a guarded object: WME-2, made fit for running on and on (Romano & Rodrigues 2009, figure 4).
+"""The node behind a guarded object: WME-2, changed to run without end (Romano & Rodrigues 2009, figure 4).
 
 In WME-2 the outcome of an operation takes its issuer as few steps as in WME-1, with far fewer messages. Crashes are
-for good, and while a process is down the others remember ever more for it. Here that has bounds:
+permanent, and while a process is down the others keep more and more for it. Here that is bounded:
 
 - The holder of the token ends the epoch when there are many operations that some process may lack. No process needs to
   suspect another one for that: it is as if one that is slow to tell had done so. The holder does it right after an
@@ -137,7 +137,7 @@ class Replicated(WME2):
             super().release(out)
 
     def give_up(self, peer: int, out: Out) -> None:
-        """The peer is gone for good."""
+        """The peer will not come back."""
         self.given_up.add(peer)
         self._forget_decisions()
         self.on_suspect(peer, out)
@@ -154,7 +154,7 @@ class Replicated(WME2):
 
 
 class GivenUp(ProcessEvent):
-    """A peer is gone for good."""
+    """A peer will not come back."""
 
     def __init__(self, peer: int) -> None:
         self.peer = peer

@@ -14,8 +14,8 @@ had anything to remember. A member that is in another incarnation later has been
 refused, and so is every member that has not pinned what the others have.
 
 With algorithms that let a process come back (`Node.rejoins`), it may rejoin. The incarnations of the founding are kept,
-on disk if there is a directory for it, and told to every member that connects. A member that knows them need not wait
-for anybody. They also tell a process what it is itself:
+on disk if there is a directory for it, and told to every member that connects. A member that knows them does not have
+to wait for the others. They also tell a process what it is itself:
 
 - *original*, if its incarnation is among them;
 - *recovered*, if it has read them from its disk: what it has saved is all that it had promised;

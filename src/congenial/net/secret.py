@@ -76,7 +76,7 @@ def _read(path: Path, given: bool) -> bytes:
         with os.fdopen(file, "rb") as reading:
             about = os.fstat(file)
             if not stat.S_ISREG(about.st_mode):
-                raise ConfigError(f"the secret {path} is no file")
+                raise ConfigError(f"the secret {path} is not a file")
             content = reading.read(LONGEST).strip()
     except OSError as error:
         raise ConfigError(f"cannot read the secret {path}: {error.strerror or error}") from error

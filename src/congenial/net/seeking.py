@@ -116,7 +116,7 @@ class Answers:
         while not self.ready:
             raw = await self.reader.read(CHUNK)
             if not raw:
-                raise ProtocolError("it hangs up; its log says why")
+                raise ProtocolError("it closes the connection; its log says why")
             self.ready += self.frames.feed(raw)
         frame = self.ready.pop(0)
         if isinstance(frame, Bye):
@@ -129,4 +129,4 @@ def _decode_frame(raw: bytes) -> Frame:
         frame: Frame = _decode(raw)
         return frame
     except msgspec.MsgspecError as error:
-        raise ProtocolError(f"sent what is no frame: {error}") from None
+        raise ProtocolError(f"sent something that is not a frame: {error}") from None

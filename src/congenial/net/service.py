@@ -98,7 +98,7 @@ async def serve(cluster: Cluster, at: Path | LocalListener, *, mode: int = 0o600
     connect to the socket."""
     service = Service(cluster, at if isinstance(at, LocalListener) else await listen(at, mode, group))
     await service.start()
-    cluster._before_leaving.append(service.end)  # programs must not believe to hold what the node has released
+    cluster._before_leaving.append(service.end)  # programs must not believe that they hold what the node has released
     return service
 
 

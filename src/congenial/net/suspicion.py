@@ -4,8 +4,8 @@ A peer is suspected when it has been silent for longer than it is allowed to, wh
 restarted. It is a mistake to suspect a peer for its silence that is alive and speaks again soon. It is then allowed to
 be silent for longer (`congenial.parts.detectors.Patience`), until there have been no mistakes about it for a while.
 
-Two silences are no mistakes. A peer that comes back in another incarnation had crashed. And a silence that is longer
-than all patience teaches nothing: the process was suspended, or the cable cut, and it was right to go on without it.
+Two kinds of silence are not mistakes. A peer that comes back in another incarnation had crashed. And after a silence
+that is longer than the longest timeout, the process had been suspended or cut off: it was right to suspect it.
 
 While this process was stopped itself it heard nobody. That time does not count as anybody's silence.
 """
@@ -55,7 +55,7 @@ class Suspicion:
                     self.suspect(link, SILENT)
 
     def _calm_down(self, link: Link, now: float) -> None:
-        """Be less patient with a peer about which there were no mistakes lately. Not while it is silent: it relies on
+        """Be less patient with a peer about which there were no recent mistakes. Not while it is silent: it relies on
         how long it may be (`congenial.net.lease`)."""
         patience, least = link.patience, self.timing.suspect_after
         if patience.allowed > least and now - link.misjudged_at > MEMORY * least:

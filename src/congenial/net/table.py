@@ -91,7 +91,7 @@ class LockTable:
         return True
 
     async def leave(self, for_good: bool) -> None:
-        """This process no longer holds anything. If it leaves for good, wait until the others have agreed to go on
+        """This process no longer holds anything. If it leaves permanently, wait until the others have agreed to go on
         without it and its vote, if they can."""
 
     # -- made on first use -----------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from congenial.net.checked import FilePath, check_fields, for_node
 
 SSL_REASONS = {
     "PEM lib": "one of them is not in PEM form, or the key is encrypted",
-    "no certificate or crl found": "the first one is no certificate in PEM form",
+    "no certificate or crl found": "the first one is not a certificate in PEM form",
     "key values mismatch": "the key is not that of the certificate",
 }
 

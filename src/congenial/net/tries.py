@@ -1,4 +1,4 @@
-"""Tries: a task asks for a lock once, and learns within a round trip or two that it cannot have it now.
+"""Tries: a task asks for a lock once, and learns within a round trip or two if it cannot acquire it now.
 
 A node cannot take a request back, and its home does not tell it that others are inside. So the try goes beside the
 algorithm. The process asks for the lock as always, and then asks the home what became of it (`Try`). If the lock was

@@ -95,7 +95,8 @@ class Turn:
                 self._fail(error)
 
     def _fail(self, error: OSError) -> None:
-        """No exception: whoever happened to cause this turn is not to blame. Tasks are told by their locks."""
+        """Raises nothing: the caller that happened to cause this turn did nothing wrong. Tasks get an error from their
+        locks."""
         self.silent = True
         self.unwritten.clear()
         if self.on_failure is not None:

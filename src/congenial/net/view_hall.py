@@ -1,8 +1,8 @@
 """A semaphore of a cluster whose members change.
 
-Its seats are made when they are needed: one for each task that is inside or has asked, and at the home one that keeps
-the books. The fence of a semaphore is the number of the view. A task that is inside when the view changes gets the new
-one: it holds the semaphore in the new view as well.
+Its seats are made when they are needed: one for each task that is inside or has asked, and at the home one that knows
+the requests and the holders. The fence of a semaphore is the number of the view. A task that is inside when the view
+changes gets the new one: it holds the semaphore in the new view as well.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class ViewHall(Hall):
             self.kept[seat] = None
 
     def _quick_seat(self) -> Seat | None:
-        """There may be very many free seats. Those that need not wait have kept a permit, or are at the home."""
+        """There may be very many free seats. Those that do not have to wait have kept a permit, or are at the home."""
         while self.kept:
             seat = self.kept.popitem()[0]
             if seat.node.phase == IDLE and seat.node.could_enter():
@@ -142,7 +142,7 @@ class ViewHall(Hall):
                 return
 
     def receive(self, peer: int, src: int, dst: int, message: Message) -> None:
-        """For a seat that is there, or for the home. Others have nothing that anybody could want back."""
+        """For a seat that is there, or for the home. Other seats have nothing that could be asked back."""
         if dst == HOME_SEAT:
             self.seat(dst)
         if dst < len(self.seats):
@@ -172,7 +172,7 @@ class ViewHall(Hall):
         """That is for the agreement."""
 
     def fail(self, error: CongenialError) -> None:
-        """The home tells each member that has another number of seats in mind. The others need not know."""
+        """The home tells each member that assumes another number of seats. The others do not have to know."""
         Entrance.fail(self, error)
 
     # -- views -----------------------------------------------------------------------------------------

@@ -280,7 +280,7 @@ class ViewedLocks(LockTable):
         return hall
 
     def known(self) -> set[tuple[str, int]]:
-        """Nobody needs to be reminded of locks that follow views."""
+        """Members do not need to be reminded of locks that follow views."""
         return set()
 
     def again(self, entrance: Entrance) -> Entrance:

@@ -12,7 +12,7 @@ speak the latest such one (`Link.speaks`). So a release may
   exception, because its receiver must be able to write it as it was sent: what is new in it belongs in `also`;
 - add frames that may be ignored: a member ignores frames that it does not know, from peers with a later protocol;
 - raise the last number of `SPEAKS`, and send to a peer only what both understand. The first number is raised when
-  nothing that old need be understood, at the earliest one release later.
+  protocols that old are no longer supported, at the earliest one release later.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Hello(Frame, tag=1):
     schema: str  # of the messages that the locks exchange
     incarnation: int  # tells this life of the sender from earlier ones
     expected: int  # the receiver's incarnation as the sender knows it, or 0
-    received: int  # messages of the receiver that need not be sent again
+    received: int  # messages of the receiver that do not have to be sent again
     founded: tuple[int, ...]  # the incarnations with which the cluster was founded, if the sender knows
     proof: bytes = b""
     dropped: int = 0  # messages to the receiver that cannot be sent again: the first so many

@@ -6,7 +6,7 @@ With a majority of promises the owner proposes the value that was accepted in th
 none. A value that a majority accepts in one ballot is decided. Any two majorities share a process, so a later owner
 always learns of a value that may have been decided. Nothing can come before ballot 0, so its owner proposes at once.
 
-All that is safe whatever the network does: delay, loss, duplication, false suspicions, and crashes with or without
+This is safe for any behaviour of the network: delay, loss, duplication, false suspicions, and crashes with or without
 recovery, provided that `durable` is saved (it is, before the messages leave). It terminates if a majority is correct,
 every correct process proposes, links between correct processes lose nothing, and the detector finally suspects exactly
 the crashed processes:
@@ -284,7 +284,7 @@ class Consensus(Part):
     # -- the owner of a ballot -------------------------------------------------------------------------
 
     def _consider(self, instance: int, out: Out) -> None:
-        """Do our part if the owner of the highest ballot has stopped working."""
+        """Act if the owner of the highest ballot has stopped working."""
         if instance in self.decisions or instance in self.campaigns:
             return
         ballot = self.ballots.get(instance, 0)

@@ -1,4 +1,4 @@
-"""`Homed`: a node of an algorithm with a home, process 0, that keeps the books of who has asked and who is inside.
+"""`Homed`: a node of an algorithm with a home, process 0, which knows the requests and the holders.
 
 Such an algorithm can do what a cluster that changes needs (`congenial.transform.views`):
 
@@ -33,7 +33,7 @@ class Homed(QueuedLoopback):
         raise NotImplementedError
 
     def holders(self) -> list[int]:
-        """At the home: the processes that it has let in, or will have when others leave."""
+        """At the home: the processes that it has admitted, or will have admitted when others leave."""
         raise NotImplementedError
 
     def is_closed(self) -> bool:
@@ -53,5 +53,5 @@ class Homed(QueuedLoopback):
         raise NotImplementedError
 
     def begin_above(self, floor: Floor) -> None:
-        """Before all that: this is no beginning from nothing, and the home must use larger numbers than these."""
+        """Called before `inherit`: the lock is not new, and the home must use larger numbers than these."""
         raise NotImplementedError

@@ -3,7 +3,7 @@
 For every process a growing number is known, such as the last of its requests that is over. Each reader is told only
 what it has not been told before. Over FIFO channels it then always knows what it would know from complete lists.
 
-Changes are dated, and so is what each reader was told last. So a change costs the same however many readers there are.
+Changes are dated, and so is what each reader was told last. So a change costs the same for any number of readers.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A view is a numbered list of members. Some processes are its voters; they need not be members at the moment. A majority
 of the voters of one view decides on the next, by consensus, so there is one sequence of views. Votes are durable, and a
-process that has lost its memory is not the voter that it was. So nothing depends on how many voters change at once.
+process that has lost its state no longer counts as that voter. So any number of voters may change at once.
 
 Every process reports to its leader, the first voter that it hears, which others it does not hear. The leader proposes
 the next view when there is a reason:
@@ -11,22 +11,22 @@ the next view when there is a reason:
   both, it asks them first, and waits until each has answered or is suspected by the leader itself. One of them may have
   crashed, and the other one, which has noticed it first, must not go in its place.
 - A process wants to join, and all members hear it. It asks again from time to time, less and less often. One that was
-  excluded several times lately waits before it asks, longer and longer: a link that flaps causes few changes.
-- A member leaves, or comes back after a crash. If a voter leaves for good, it loses its vote first, and leaves with the
-  next view. So a majority of the voters of each view are members of the next one. A member that leaves holds nothing,
-  and the view says so (`View.left`): nobody need wait for what it may hold.
+  excluded several times recently waits longer each time before it asks: a link that flaps causes few changes.
+- A member leaves, or comes back after a crash. If a voter leaves permanently, it loses its vote first, and leaves with
+  the next view. So a majority of the voters of each view are members of the next one. A member that leaves holds
+  nothing, and the view says so (`View.left`): no process has to wait for what it may hold.
 - A member is to become a voter, or to be one no longer, or a process that has crashed is not expected back (`Assign`).
 
 Each member has a number that is drawn when its memory begins, its birth, and counts the times that it was restarted
-since then, its lives. A process whose birth or life is not that of the view is no member: it has forgotten what it did
-as one. A view also says since which view each process has been a member without a gap, and what it says about itself,
-which may be where others can reach it.
+since then, its lives. A process whose birth or life is not that of the view is not a member: it has forgotten what it
+did as one. A view also says since which view each process has been a member without a gap, and what it says about
+itself, which may be where others can reach it.
 
 A view is durable at every process that knows it, so a process knows after a crash where it can ask. A process that
 sends something for an older view is sent the view.
 
 The idea that suspicions are collected and settled at once, for stable views, is that of Suresh et al. 2018 (Rapid); a
-leader that sees less than another voter is no obstacle, as in Ng et al. 2023 (Omni-Paxos).
+leader that hears fewer processes than another voter does not block progress, as in Ng et al. 2023 (Omni-Paxos).
 """
 
 from __future__ import annotations
@@ -458,11 +458,11 @@ class Views(Part):
         order, unless they are to be voters no longer and others can take their places.
 
         A voter that is away may come back with its memory. A founder is expected back, and only another founder takes
-        its place. Others may be gone for good: where there are three founders, others that are away do not count, and
+        its place. Others may never return: where there are three founders, others that are away do not count, and
         where there are two, others are not the majority. Those that are away never are the majority: they may not come
         back before others want to join or leave.
 
-        A process that is no member itself may propose members that it does not hear, because others might hear them.
+        A process that is not a member itself may propose members that it does not hear, because others might hear them.
         It gives them no votes."""
         there = []
         for member in members:
@@ -633,7 +633,7 @@ class Views(Part):
         return number == self.view.number
 
     def _on_report(self, src: int, msg: Report, out: Out) -> None:
-        """It may be from an earlier view, and is news all the same. But it answers no question of this view then."""
+        """A report from an earlier view is still useful, but it does not answer a question of this view."""
         self.reports[src] = msg.silent
         if self.is_current(src, msg.view, out) and src in self.asked:
             self.asked[src] = True

@@ -2,7 +2,7 @@
 
 A process that holds a weight can give half of it away without asking anybody. A process that has gathered the whole
 weight knows that no other process holds any of it (Huang 1989). A weight is a numerator and a power of two that divides
-it, in lowest terms: (3, 2) is three quarters. It is two integers whatever its size, and is never rounded.
+it, in lowest terms: (3, 2) is three quarters. It is always two integers, and is never rounded.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""To give locks back: how a process that asks the members of a quorum for their locks avoids a deadlock.
+"""Giving locks back: how a process that asks the members of a quorum for their locks avoids a deadlock.
 
 Members lock themselves for the oldest request, and requests arrive in different orders, so each of two processes may
 have locks that the other waits for. A member that is locked for a younger request than the oldest it knows of asks for
@@ -58,5 +58,5 @@ class Yielding:
             self._return(member, out)
 
     def _return(self, member: int, out: Out) -> None:
-        """Take a member's lock off the books, and tell the member."""
+        """Note that a member's lock is returned, and tell the member."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Exclusion in epochs: weak, because a process that is believed to be dead may still believe to be inside.
+"""Exclusion in epochs: weak, because a process that is suspected to have crashed may still believe that it is inside.
 
 The upper bits of a fence number the epoch. Within an epoch a problem holds unchanged. A process that enters in a later
 epoch supersedes all that are inside since an earlier one. The resource that the lock protects has to check the fence,

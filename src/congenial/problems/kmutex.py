@@ -1,7 +1,7 @@
-"""Mutual exclusion with k entries: at most k processes inside, and with fewer nobody is kept out by those inside.
+"""Mutual exclusion with k entries: at most k processes inside, and while there are fewer, none has to wait for them.
 
 The second half distinguishes a semaphore from k queues: while fewer than k are inside, one of those that ask is
-admitted, however long the others stay (Velazquez 1993, section 6; Raymond 1989 and Kakugawa et al. 1994 promise it).
+admitted, even if the others stay (Velazquez 1993, section 6; Raymond 1989 and Kakugawa et al. 1994 promise it).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Every process has a replica of the resource, a deterministic state machine that the user provides. A process that is
 inside issues operations, one after the other. Each is executed by all replicas in one order, and then answered.
-Exclusion is weak: a process that is believed to be dead is ejected, and may for a while overlap with others. But it can
-do no harm: an operation that it still waits for fails, which means that no replica ever executes it.
+Exclusion is weak: a process that is suspected to have crashed is ejected, and may for a while overlap with others. But
+it cannot change anything: an operation that it still waits for fails, which means that no replica ever executes it.
 
 For a driver. While a node is inside (`Node.phase`) and no operation is pending, the application may call `Node.issue`.
 The node then calls either `Out.answer` with the operation's number (its operations are numbered from 1) and the result,

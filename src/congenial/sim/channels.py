@@ -45,9 +45,9 @@ class OrderedBag:
     """For exponential delays. Only the first message of a channel is in the bag; the others are in line behind it.
 
     A message arrives when its own delay is over and all before it have arrived. Its delay has no memory. So whether it
-    is over need not be known before the message is the first of its channel: with a probability that depends only on
-    its age, it is over, and the message arrives at once. Otherwise the rest of the delay is like a new one, and the
-    message goes into the bag. The distribution of runs is exactly the same as with delays drawn in advance.
+    is over does not have to be known before the message is the first of its channel: with a probability that depends
+    only on its age, it is over, and the message arrives at once. Otherwise the rest of the delay is like a new one, and
+    the message goes into the bag. The distribution of runs is exactly the same as with delays drawn in advance.
     """
 
     def __init__(self, n: int, mean: float, bag: Bag, random: Random) -> None:

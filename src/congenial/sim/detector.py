@@ -1,4 +1,4 @@
-"""The failure detector: perfect but for scripted mistakes, and late by a constant time."""
+"""The failure detector: perfect except for scripted mistakes, and late by a constant time."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Everything that will happen is either an event in the queue (a process asks or leaves, a timer runs out, a fault begins,
 a message arrives) or, where channels delay messages exponentially and do not keep their order, a message in the
-network's bag. The loop takes whatever comes first. All random numbers come from seeded streams, so equal seeds give
+network's bag. The loop takes what comes first. All random numbers come from seeded streams, so equal seeds give
 equal runs.
 
 The engine is the `Out` of every node: it calls nodes directly, and what they do takes effect at once. It also plays

@@ -257,8 +257,8 @@ class Bag:
 
     The exponential distribution has no memory: of R messages on their way, whenever they were sent, the next one
     arrives after an exponential time with mean delay/R, and it is each of them with the same probability. So the time
-    of an arrival need not be known in advance. A bag to draw from replaces the queue. It takes constant time per
-    message, however many there are, and the distribution of runs is exactly the same.
+    of an arrival does not have to be known in advance. A bag to draw from replaces the queue. It takes constant time
+    per message, however many there are, and the distribution of runs is exactly the same.
     """
 
     def __init__(self) -> None:

@@ -199,7 +199,7 @@ class Place:
 
 
 def is_fault(step: Action, place: Place) -> bool:
-    """Need a step never happen? A loss need not, a message to a crashed process must be lost in the end."""
+    """True if a step is a fault, which never has to happen. A message to a crashed process must be lost in the end."""
     processes = place.stepper.processes
     if step.event == DROP:
         return processes[step.node].up
@@ -281,7 +281,7 @@ def from_json(path: Any, n: int) -> list[Action]:
             groups, choices = [tuple([_whole(one) for one in said.get(name, ())]) for name in ("groups", "choices")]
             step = Action(str(said["event"]), **numbers, groups=groups, again=bool(said.get("again")), choices=choices)
         except (AttributeError, KeyError, TypeError) as error:
-            raise ConfigError(f"this is no step: {shown(said)}") from error
+            raise ConfigError(f"this is not a step: {shown(said)}") from error
         if not all([0 <= group < MOST_GROUPS for group in step.groups]):
             raise ConfigError(f"there is no such group in this step: {shown(said)}")
         if not 0 <= step.node < n or not -1 <= step.peer < n:

@@ -90,7 +90,7 @@ class Follower:
         sent = [effect for effect in effects if isinstance(effect, Send)]
         for effect, told in zip([s for s in sent if s.dst != EVERYONE or self.system.n > 1], sendings, strict=False):
             if type(effect.msg).__name__ != told.message or effect.dst != told.peer:
-                raise ConfigError(f"this is no run of {self.system.name}: its nodes do not do what the events say")
+                raise ConfigError(f"this is not a run of {self.system.name}: its nodes do not do what the events say")
             self.messages[told.id] = effect.msg
         return True
 

@@ -1,4 +1,4 @@
-"""Pages that stand by themselves: one HTML file with the front end and a run in it. It needs no server and no network.
+"""Self-contained pages: one HTML file with the front end and a run in it. It needs no server and no network.
 
 The front end is plain ES modules in `page/`, which the server hands out as they are. For a page of its own they are put
 one after the other into a single script, those that are imported first; so the top-level names of all modules must

@@ -18,7 +18,7 @@ from congenial.systems.catalogue import find_algorithm
 from congenial.systems.system import System
 from congenial.trace_files import read_trace
 
-MOST_EVENTS = 400_000  # of a run that a page shows: more are too many for a browser
+MOST_EVENTS = 400_000  # of a run that a page shows: browsers become too slow with more
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ class Studio:
 
     async def explore(self, request: Request) -> Response:
         """Where a path leads, and what can happen there. With `look`, first look for a path from there that goes wrong.
-        A path of a `trace` of the command line need not be given."""
+        The path may be left out for a `trace` of the command line."""
         return await self.carry_out(request, self.place)
 
     def place(self, wish: Any) -> object:

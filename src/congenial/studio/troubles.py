@@ -31,7 +31,7 @@ def troubles(told: Told, now: float, slow: float, history: History) -> list[dict
 
 
 def has_gone(name: str, there: dict[str, NodeStatus]) -> bool:
-    """It has left for good: it is not expected back, and nothing is wrong."""
+    """It has left permanently: it is not expected back, and nothing is wrong."""
     links = [status["links"][name] for status in there.values() if name in status["links"]]
     voters = [voter for status in there.values() for voter in status.get("voters", [name])]
     return name not in there and name not in voters and any([link["refusal"] == HAS_LEFT for link in links])

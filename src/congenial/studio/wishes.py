@@ -14,7 +14,7 @@ from congenial.sim.scenario import Scenario
 from congenial.studio.explore import ExploredSystem
 from congenial.systems.catalogue import ALGORITHMS, TRANSFORMS, find_algorithm
 
-MOST_PROCESSES = 200  # beyond that, a ring is none
+MOST_PROCESSES = 200  # with more, the ring cannot be read
 MOST_EXPLORED = 20
 MOST_RUNS = 1_000_000
 BUDGETS = ("crashes", "losses", "duplicates", "suspicions")

@@ -9,8 +9,8 @@ the coordinator. Then the new instance starts to work (`Resume`). A crash in the
 processes, and leads to a restart with fewer of them, by the same coordinator or the next.
 
 Followed: Mittal & Mohan 2007, section 5.3. It needs the perfect failure detector of section 5.3.1: a suspected process
-has crashed, for good. It needs nothing of what a crashed process has sent, which may arrive late or never: a message
-counts for the instance or the restart that it names, whether its sender is still alive or not.
+has crashed permanently. It does not depend on what a crashed process has sent, which may arrive late or never: a
+message counts for the instance or the restart that it names, whether its sender is still alive or not.
 
 An instance is numbered by how many processes have failed before it ("the number of processes participating", counted
 the other way round, so that numbers grow). That is enough: of two views that all remaining processes have agreed on,

@@ -1,6 +1,6 @@
 """A node that runs numbered instances of another algorithm, one after the other, each on some of the processes.
 
-A crash can take a token, a permission or an answer from an algorithm. None of that need be recovered if the remaining
+A crash can take a token, a permission or an answer from an algorithm. None of that has to be recovered if the remaining
 processes start a new instance. Wrappers that do so differ in how they agree on the remaining processes; what they share
 is here. An instance of m processes numbers them 0..m-1, in the order of their real numbers. Messages carry the number
 of their instance, so that those of an earlier one are recognised.
@@ -188,7 +188,7 @@ class InstanceOut(Out):
         return self.out.choose(options)
 
     def save(self) -> None:
-        """The inner node's state need not be saved: after a crash there is a new one."""
+        """The inner node's state is not saved: after a crash there is a new node."""
 
 
 def transformed(algorithm: type[Node], wrapper: type[Instances], spec: Spec, problem: Problem) -> type[Node]:

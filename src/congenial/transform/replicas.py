@@ -1,10 +1,10 @@
 """Guarded objects in views: a replicated object and its lock, in a cluster of its own (Romano & Rodrigues 2009).
 
 This is weak mutual exclusion, as the algorithms of Romano & Rodrigues solve it, for processes that come back: after a
-crash, with stable storage or without, or after they were taken for dead. The processes agree on views
+crash, with stable storage or without, or after they were falsely suspected. The processes agree on views
 (`congenial.parts.views`), and the object follows them (`congenial.transform.object_in_views`).
 
-A process that waits for the outcome of an operation and is taken for dead learns the outcome when it is a member again.
+A process that is excluded while it waits for the outcome of an operation learns it when it is a member again.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ LockMessage = Told | InView | Inherited
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class InViews(Wrapper):
-    """One lock in a cluster of its own. The last `visitors` processes are no members at the beginning: each joins when
+    """One lock in a cluster of its own. The last `visitors` processes are not members at the beginning: each joins when
     it asks for the lock, and leaves the cluster when it has left the lock. With `forget` a process starts again when it
     has not used the lock for a while."""
 

@@ -1,4 +1,4 @@
-"""Results as HTML that stands by itself: what a notebook shows for them (`_repr_html_`).
+"""Results as self-contained HTML: what a notebook shows for them (`_repr_html_`).
 
 Colours follow those of the notebook, light or dark. There are no scripts, and nothing is loaded.
 """

@@ -4,7 +4,7 @@ Swaroop & Singh 2007, section VII, where "the proposed algorithm", which is the 
 modified to solve the Extended GME problem". The modification is that of `drs-gme-extended`, made to `drs-gme-faults`:
 REQUEST and GEN_TOKEN carry a set of groups, a request has an entry in the queue for each, and when it is served all of
 them are removed. START and IS_COMPLETE name the group that was chosen. The section says nothing of faults, and nothing
-more is needed: a request is known by its number, whichever of its groups it is served for.
+more is needed: a request is known by its number, for any of its groups.
 """
 
 from __future__ import annotations

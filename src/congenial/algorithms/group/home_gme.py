@@ -5,13 +5,13 @@ given back by a REPORT. While a session runs the home plans the next one: it sel
 wait for it, and closes the running session to latecomers. These tokens are not safe yet. The first few members of the
 new session are its leaders. A NEXT tells their names to all that still hold tokens of the running session, and when
 these give their tokens back they report to the leaders as well as to the home. A leader that has all the reports
-enters, and tells its fellows that the session before is over. The home tells them, too; whichever is first. So a
+enters, and tells its fellows that the session before is over. The home tells them, too; the first message counts. So a
 change of session takes one hop for leaders and, as the fastest of several messages counts, hardly more for the others.
 
 When is the next session planned? As soon as it would be as large as what is still outstanding: earlier, and it starts
-with few members; later, and its tokens arrive when they could have been in use. Tokens that arrive late make the home
-hurry: it then plans that much sooner, perhaps several sessions ahead. A session is also closed when all its first
-members have left: otherwise latecomers could keep it open, and others waiting, forever.
+with few members; later, and its tokens arrive when they could have been in use. If tokens arrive late, the home plans
+earlier by as much, perhaps several sessions ahead. A session is also closed when all its first members have left:
+otherwise latecomers could keep it open, and others waiting, forever.
 
 A process that joins the running session while nobody waits for another may keep its token: it then enters without a
 message until a NEXT recalls the token. A process that does not ask receives no message and keeps

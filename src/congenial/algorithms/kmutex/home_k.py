@@ -11,9 +11,9 @@ gives its permit back at once. One that is inside says that it is busy, and give
 home recalls one permit for each process in the queue, and one more for each that was found busy. So it recalls few,
 and yet finds an unused one among many after a few rounds.
 
-Channels need not be FIFO. Permits have serial numbers: a recall that has overtaken its permit is remembered until that
-arrives, and one that comes after the permit was given back is ignored. A process that does not ask receives no message
-and keeps no state, unless it is the home. No message and no state has a place for every process.
+Channels may have any order. Permits have serial numbers: a recall that has overtaken its permit is remembered until
+that arrives, and one that comes after the permit was given back is ignored. A process that does not ask receives no
+message and keeps no state, unless it is the home. No message and no state has a place for every process.
 
 Correctness. (Safety) A permit is at the home, or with one process, or on its way between them; a process is inside only
 with a permit. (Progress, concurrent entry) Each recall is answered. While somebody waits and nothing is under way, all

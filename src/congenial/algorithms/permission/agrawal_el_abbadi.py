@@ -3,16 +3,16 @@
 The locking is Maekawa's: the members of a quorum each lock themselves for one request at a time, oldest first. A member
 that is locked for a younger request asks for its lock back (INQUIRE), and a process that has lost somewhere (FAILED)
 returns it (YIELD). The quorums are those of a tree, log2(n) processes from the root to a leaf
-(`parts/quorums/tree.py`). Any two of them meet, whichever failures they were built around. So when a failure detector
-suspects a member, a process that waits withdraws its request and makes a new one, with another quorum. If there is none
-it waits until a process recovers.
+(`parts/quorums/tree.py`). Any two of them meet, even if they were built around different failures. So when a failure
+detector suspects a member, a process that waits withdraws its request and makes a new one, with another quorum. If
+there is none it waits until a process recovers.
 
 Crashes are repaired as follows. A member saves the request it is locked for before it says so, and remembers it when it
 recovers. A process that recovers tells all others (RECOVERED) and names the request it is locked for: its own old
 requests are forgotten; the named request is released, if it is over; processes that wait for this member ask again. A
 process that crashes while it has locks would keep all others out, so members free the lock of a process that they
 suspect. That is safe only if suspicions are right. With the option orphans=keep they wait for it to recover instead:
-then false suspicions do no harm, but a holder that has crashed for good blocks all others.
+then false suspicions do no harm, but a holder that has crashed permanently blocks all others.
 
 Agrawal & El Abbadi 1991, as described in Velazquez 1993, section 5. The recovery is ours, since the survey does not
 describe one. FAILED is added, as in our Maekawa. All messages carry the number of a request, so that messages of an old

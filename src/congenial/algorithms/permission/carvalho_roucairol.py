@@ -7,7 +7,7 @@ nobody else wants to enter sends no messages.
 
 Carvalho & Roucairol 1983; Velazquez 1993, section 5. Nothing is changed. One case needs care: a process waits, already
 has the permission of i, and an older request arrives from i, made in ignorance of its own. It gives i its permission,
-and thereby loses that of i. So it has to ask i as well.
+and so loses that of i. So it has to ask i as well.
 
 At the start nobody has any permission. Numbers do not grow from entry to entry here: a process with all permissions
 enters with a large number ahead of a request with a small one that is still in transit. So fences travel with the

@@ -74,7 +74,7 @@ class WeakNode(Node):
         super().lose(out)
 
     def on_recover(self, out: Out) -> None:
-        """Crashes are for good (section 2). A process that may have forgotten a promise must not take part."""
+        """Crashes are permanent (section 2). A process that may have forgotten a promise must not take part."""
         self.gone = True
 
     def _execute(self, entry: Entry, out: Out) -> None:

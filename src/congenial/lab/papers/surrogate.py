@@ -221,16 +221,16 @@ SURROGATE = Paper(
     assumptions=(
         "Surrogate runs over the grid of 25 processes, with quorums of 9; the paper does not say which quorums it"
         " used. Of those that we tried, majorities fit its claims best ('Which quorums?'). They were chosen by that"
-        " fit, so it is no proof, and the figures are still those of the grid.",
+        " fit, so it is not a proof, and the figures are still those of the grid.",
         "Maekawa_M is ours, after the paper's description; we did not have the text of the original. How it chooses the"
         " group that a member is locked for is our decision, and its throughput depends on it.",
         "The paper gives only the range of a figure's values; the values within that range are our choice.",
         "Every process makes 1000 requests, as in the paper, but a run is measured from time 500 to 30500, or until all"
         " are served if that is sooner. With long sessions the paper's runs take ten times as long; ours are repeated"
         " until the intervals are narrow enough.",
-        "The figures 'grid' and 'concurrent' are not in the paper, which gives their results in one sentence each.",
+        "The last two figures are not in the paper, which gives their results in one sentence each.",
         "The quick version measures all runs from time 500 to 3000.",
-        "Theorems 11 to 14 are no part of the figures: `tests/laws/test_surrogate_costs.py` measures them. For theorem"
+        "Theorems 11 to 14 are not part of the figures: `tests/laws/test_surrogate_costs.py` measures them. For theorem"
         " 12 it counts what LOCKED tells of requests that are over: at most 2q^2 for each entry, where a process is in"
         " as many quorums as a quorum has members, q.",
         "Requests are numbered by Lamport's clocks, as section III-B says, without a detail of its own. With ours every"

@@ -103,7 +103,7 @@ class ClusterBarrier(Shared[BarrierState]):
             raise
         except TimeoutError:
             if ticket is None or await self._change(lambda state: _break(state, ticket)):
-                raise BarrierBroken(f"barrier {self.name!r}: not all have come in time") from None
+                raise BarrierBroken(f"barrier {self.name!r}: not all tasks have come in time") from None
             return ticket.place
         if not ticket.is_good(state):
             raise BarrierBroken(f"barrier {self.name!r} is broken, or was reset")

@@ -62,7 +62,7 @@ class BlockingEvent(BlockingShared[ClusterEvent]):
 
 
 class BlockingLatch(BlockingShared[Latch]):
-    """Opens for good when it has been counted down `count` times; as `Latch`.
+    """Opens when it has been counted down `count` times, and stays open; as `Latch`.
 
     >>> from congenial import join_blocking
     >>> with join_blocking("a", {"a": "127.0.0.1:7101"}) as cluster:

@@ -15,7 +15,7 @@ class LatchState(msgspec.Struct, array_like=True):
 
 
 class Latch(Shared[LatchState]):
-    """Opens for good when it has been counted down `count` times, by anybody. All must give the same count.
+    """Opens when it has been counted down `count` times, by any tasks, and stays open. All must give the same count.
 
     >>> import asyncio, congenial
     >>> async def load() -> None:

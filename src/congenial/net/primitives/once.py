@@ -1,4 +1,4 @@
-"""Something that is done once in the life of a cluster, by whichever process comes first."""
+"""Something that is done once in the life of a cluster, by the first process that comes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Once(Shared[OnceState]):
     they are there
 
     It counts as done when the block has ended without an error. If the first process crashes, or loses its lock, the
-    next one is the first. So what is done must bear being begun twice; pass `fence` to what it changes.
+    next one is the first. So it must be safe to begin the work twice; pass `fence` to what it changes.
     """
 
     kind = "once"
