@@ -14,8 +14,8 @@ from congenial.systems.catalogue import find_algorithm
 
 @dataclass(frozen=True)
 class Paper:
-    """`assumptions` say what the paper leaves open, and what we chose. With `ours` it is not a paper but an experiment of
-    our own, and its claims are our findings. `shares` names papers that make some of the same runs. `module` is the
+    """`assumptions` say what the paper leaves open, and what we chose. With `ours` it is not a paper but an experiment
+    of our own, and its claims are our findings. `shares` names papers that make some of the same runs. `module` is the
     module that says all this."""
 
     name: str

@@ -188,7 +188,8 @@ SURVEY = Paper(
         " that is outside, so is some entry. Bounds for L entries, and averages, are compared with means only. Least"
         " and most are over the runs at all loads.",
         "Where the survey gives both ends of a range, both have to occur, in an entry or as the mean of a run, within a"
-        " twentieth, and half a message: N for one that costs any message, if 0 stands for a token that the process has.",
+        " twentieth, and half a message: N for one that costs any message, if 0 stands for a token that the process"
+        " has.",
         "'avg log N' and 'O(log N)' are claims about growth: from 31 to 1023 processes the mean under light load may"
         " grow as the logarithm does, and a quarter more.",
         "Mishra and Srimani's second algorithm, of which the survey says in two sentences that a central coordinator is"
