@@ -31,6 +31,15 @@ def test_mishra_srimani_with_a_crash_where_stays_are_longer_than_time_outs() -> 
     assert result.states == 2_934_745
 
 
+@pytest.mark.deep
+@pytest.mark.parametrize(("name", "states"), [("wme-1", 417_643), ("wme-2", 998_955)])
+def test_two_weak_mutexes_with_an_operation_each_and_a_false_suspicion(name: str, states: int) -> None:
+    result = check(name, nodes=2, requests=1, operations=1, suspicions=1, reduce=False)
+    assert result.ok, result.verdict()
+    assert result.complete
+    assert result.states == states
+
+
 class FewAges(NishioLiManning):
     """Ages up to `most` only: a process that would have to propose a higher one gives up."""
 

@@ -44,8 +44,7 @@ def test_a_false_suspicion(name: str) -> None:
 )
 def test_the_first_runs_of_three_processes(name: str, faults: dict[str, Any]) -> None:
     """With a limit, since there are from 10^5 to more than 10^6 states. Those of the owner's crash, without operations,
-    were all seen once: 142,596 of WME-1, 157,540 of WME-2; so were those of two processes with an operation each and a
-    false suspicion: 417,643 and 979,491."""
+    were all seen once: 142,622 of WME-1, 157,566 of WME-2."""
     rules = Rules(1, [[(0,)]] * 3, operations=1, **faults)
     result = CheckRun(System(ALGORITHMS[name], 3), rules, False, False, 4_000, None).result(False)
     assert result.ok, result.verdict()
