@@ -7,13 +7,14 @@ released by all that were inside, and knows of all of them. It does not invite t
 there could be too many are gone: O(q), with two hops from one session to the next.
 
 Atreya, Mittal & Peri 2007, section IV-C and figures 1, 2. A process keeps two lists: one as a member, which it tells,
-and one as a leader, which it uses. The paper does not say so. But if a member passed on what it has only been told,
+and one as a leader, which it uses. The paper leaves that open. But if a member passed on what it has only been told,
 every request would become known to all n processes, not just to the O(q) members that theorem 12 assumes when it bounds
-messages by O(b) integers, amortised. Channels must be FIFO for lists to be sent piece by piece. A CANCEL from the
-process that a member is locked for frees it, "like a RELEASED message carrying a weight of 1".
+messages by O(b) integers, amortised (see the errata). Channels must be FIFO for lists to be sent piece by piece. A
+CANCEL from the process that a member is locked for frees it, "like a RELEASED message carrying a weight of 1".
 
 Not here: up to k sessions at the same time. The paper names the problem ("when the CD jukebox has more than [one]
-player", section IX) and leaves it as future work, without an algorithm.
+player", section IX) and leaves it as future work, without an algorithm. This stage would not do as it is: where quorums
+need not meet, a new leader may not hear of all that is over (`tests/group/test_k_forums.py`).
 
 Cost: at most REQUEST, LOCKED, INQUIRE, RELINQUISH, a second LOCKED, CANCEL and RELEASED for every member, and one
 INVITE.
