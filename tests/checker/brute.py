@@ -49,7 +49,7 @@ class Notes(Out):
         if world.fenced and not fence:
             raise Wrong("safety")
         world.inside[self.me] = group
-        world.last = (fence, group) if fence else world.last
+        world.last = (fence or world.last[0], group) if fence or world.last[0] else world.last
 
     def set_timer(self, timer: int, delay: float) -> None:
         self.world.timers.add((self.me, timer))

@@ -14,6 +14,8 @@ from congenial.checker.replay import play
 from congenial.kernel.errors import SafetyViolation
 from congenial.kernel.judge import Judge, is_kept_out
 from congenial.kernel.node import Node
+from congenial.kernel.out import Out
+from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Spec
 from congenial.problems.group import GROUP
 from congenial.problems.kmutex import KMUTEX
@@ -27,6 +29,24 @@ class Unpromised(Unfenced):
     """Gives fences now and then, and promises none."""
 
     spec: ClassVar[Spec] = replace(Unfenced.spec, fences=False)
+
+
+class Irregular(Node):
+    """Gives every other entry a fence, always the same one, and the others the other group. For one process."""
+
+    spec: ClassVar[Spec] = Spec("irregular", "irregular fences", GROUP)
+
+    def __init__(self, me: int, n: int) -> None:
+        super().__init__(me, n)
+        self.entries = 0
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        self.entries += 1
+        self.enter(out, *((5, groups[0]) if self.entries % 2 else (0, groups[-1])))
+
+    def release(self, out: Out) -> None:
+        self.leave()
 
 
 class Unsociable(Alone):
@@ -52,6 +72,17 @@ def test_a_fence_that_nobody_promised_may_be_missing() -> None:
     assert check(Unpromised, nodes=2, requests=2).ok
     assert fuzz(Unpromised, nodes=4, runs=10).ok
     assert simulate(Unpromised, nodes=3, requests=2).ok
+
+
+def test_entries_share_a_fence_only_if_none_of_another_group_comes_between() -> None:
+    """One without a fence comes between as well, for every driver."""
+    assert check(Irregular, nodes=1, requests=3, wants="0").ok
+    assert fuzz(Irregular, nodes=1, requests=3, wants="0", runs=4).ok
+    checked = check(Irregular, nodes=1, requests=3, wants="0|1").counterexample
+    fuzzed = fuzz(Irregular, nodes=1, requests=3, wants="0|1", runs=4).counterexample
+    for found in (checked, fuzzed):
+        assert found is not None
+        assert (found.kind, found.text) == ("safety", "process 0 enters with fence 5 after one with fence 5")
 
 
 def test_a_judge_asks_for_fences_only_if_told_to() -> None:

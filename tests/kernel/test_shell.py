@@ -267,6 +267,13 @@ def test_an_event_that_the_node_refuses_changes_nothing() -> None:
     assert books(subject) == before
 
 
+def test_a_node_that_has_done_something_has_not_refused_the_event() -> None:
+    with pytest.raises(IllegalStep, match="process 1 would enter while it is idle") as caught:
+        do(process(), "everything")  # before that it has sent a message
+    assert isinstance(caught.value.__cause__, ContractError)
+    assert not caught.value.refused
+
+
 @pytest.mark.parametrize(
     ("what", "why"),
     [

@@ -2,7 +2,8 @@
 
 The simulator calls nodes directly, for speed; the checker, replays and the network step through shells
 (`congenial.kernel.shell`). Here the events of simulated runs are fed, one by one, to shells. Between two events the
-trace must show just the effects that the shell returns: the same ones, in the same order.
+trace must show just the effects that the shell returns: the same ones, in the same order. A timer must run out when the
+shell's does. In the end, all processes must be in the same state, with the same timers set and the same state saved.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from congenial.kernel.effects import (
     SetTimer,
 )
 from congenial.kernel.message import Message, field_values
+from congenial.kernel.node import WAITING
 from congenial.kernel.out import Outbox
 from congenial.kernel.problem import Groups
 from congenial.kernel.shell import (
@@ -40,6 +42,7 @@ from congenial.kernel.shell import (
     TimedOut,
     Trusted,
 )
+from congenial.kernel.state import state_of
 from congenial.kernel.trace import (
     ANSWER,
     CRASH,
@@ -53,6 +56,7 @@ from congenial.kernel.trace import (
     REQUEST,
     REST,
     RESTORE,
+    RESUME,
     SEND,
     SUSPECT,
     TIMER,
@@ -61,13 +65,15 @@ from congenial.kernel.trace import (
     Trace,
 )
 from congenial.sim.chance import CHOICES
+from congenial.sim.engine import Engine
+from congenial.sim.events import DOWN, PROCESS_BITS
 from congenial.sim.scenario import Scenario
 from congenial.systems.catalogue import ALGORITHMS, find_algorithm
 from congenial.systems.streams import stream
 
 CAUSES = {REQUEST, EXIT, ISSUE, DELIVER, TIMER, SUSPECT, TRUST, CRASH, RECOVER}
 EFFECTS = {SEND, ENTER, EJECT, EXECUTE, ANSWER, RESTORE, REST}
-UNSEEN = (Save, SetTimer, CancelTimer)  # a trace does not show them; a later crash or time-out does
+UNSEEN = (Save, SetTimer, CancelTimer)  # a trace does not show them; time-outs, and the end of the run, do
 
 LOADS: list[dict[str, Any]] = [
     {"think": 5, "hold": 5, "delay": 10},
@@ -128,8 +134,11 @@ class Shells:
         self.choices = stream(seed, CHOICES)
         self.messages: dict[int, Message] = {}  # by the number of their sending
         self.compared: dict[str, int] = {}
+        self.due: dict[tuple[int, int], float] = {}  # when a timer runs out, by process and timer
+        self.resumed: set[tuple[int, float]] = set()  # what was due in a pause happens at its end
 
     def follow_all(self, events: list[Event]) -> None:
+        self.resumed = {(event.node, event.t) for event in events if event.event == RESUME}
         for cause, shown in steps(events):
             self.follow(cause, shown)
 
@@ -143,8 +152,14 @@ class Shells:
             return
         if cause.event == RECOVER:
             process.restart(self.system.node(cause.node))
+        if cause.event == TIMER:
+            due = self.due[cause.node, cause.timer]
+            assert cause.t == due or (cause.t > due and (cause.node, cause.t) in self.resumed), cause
         wants = cause.groups if cause.event == REQUEST else process.wants
         effects = process.step(self.event(process, cause), Chooser(self.choices))
+        for effect in effects:
+            if isinstance(effect, SetTimer):
+                self.due[cause.node, effect.timer] = cause.t + effect.delay
         visible = [effect for effect in effects if not isinstance(effect, UNSEEN)]
         expected = [(cause.node, *self.as_shown(effect, wants)) for effect in visible]
         assert [what(event) for event in shown] == expected, f"after {cause}"
@@ -152,6 +167,17 @@ class Shells:
             self.compared[event.event] = self.compared.get(event.event, 0) + 1
             if isinstance(effect, Send):
                 self.messages[event.id] = effect.msg
+
+    def compare_ends(self, engine: Engine, crashes: bool) -> None:
+        """The processes after the run. Where none can crash, the simulator does not keep what they save."""
+        for me, process in enumerate(self.processes):
+            assert process.up == (engine.status[me] != DOWN), me
+            if process.up:
+                assert state_of(process.node) == state_of(engine.nodes[me]), me
+            timers = [key >> PROCESS_BITS for key in engine.timers if key & (1 << PROCESS_BITS) - 1 == me]
+            assert process.timers == sorted(timers), me
+            if crashes:
+                assert process.saved == engine.saved[me], me
 
     def event(self, process: Process, cause: Event) -> ProcessEvent:
         if cause.event == REQUEST:
@@ -235,9 +261,11 @@ def compare(name: str, seed: int, requests: int, **faults: Any) -> dict[str, int
         **{**load, **faults},
     )
     trace = Trace()
-    scenario.engine(seed, trace).run()
+    engine = scenario.engine(seed, trace)
+    engine.run()
     shells = Shells(scenario, seed)
     shells.follow_all(trace.events)
+    shells.compare_ends(engine, "crash" in faults)
     return shells.compared
 
 
@@ -272,8 +300,14 @@ def test_a_difference_would_be_seen() -> None:
     """A shell that is fed another run objects."""
     scenario = Scenario("suzuki-kasami", nodes=3, requests=2)
     trace = Trace()
-    scenario.engine(1, trace).run()
+    engine = scenario.engine(1, trace)
+    engine.run()
     without_one = [event for event in trace.events if event.event != SEND or event.id != 3]
-    shells = Shells(scenario, 1)
     with pytest.raises(AssertionError, match="after"):
-        shells.follow_all(without_one)
+        Shells(scenario, 1).follow_all(without_one)
+    shells = Shells(scenario, 1)
+    shells.follow_all(trace.events)
+    shells.compare_ends(engine, False)
+    engine.nodes[1].phase = WAITING
+    with pytest.raises(AssertionError):
+        shells.compare_ends(engine, False)

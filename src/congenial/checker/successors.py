@@ -118,8 +118,8 @@ class Successors:
         elif kind == SUSPECT and world.ups[state[HEADER + (event & ARGUMENT)]] != 0:
             budget -= 1 << SUSPICIONS
         fence, group = world.fences[before], world.fence_groups[before]
-        if step.entered and step.fence and not self._superseded(state, step):
-            fence, group = step.fence, step.group
+        if step.entered and (step.fence or fence) and not self._superseded(state, step):
+            fence, group = max(fence, step.fence), step.group  # as the judge keeps them, if there are any fences
         ledger = world.ledger_numbers[before]
         if world.operations:
             ledger = world.book(ledger, number)[0]

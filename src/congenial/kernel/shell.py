@@ -77,9 +77,8 @@ class Process:
         try:
             event.reach(self.node, out)
         except Exception as error:
-            raise IllegalStep(
-                f"process {self.node.me}: {told(error)}", isinstance(error, ContractError), error
-            ) from error
+            refused = isinstance(error, ContractError) and not out.effects  # a node that refuses does nothing
+            raise IllegalStep(f"process {self.node.me}: {told(error)}", refused, error) from error
         event.note(self)
         for effect in out.effects:
             self._note(effect)

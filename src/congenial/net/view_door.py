@@ -207,12 +207,12 @@ class ViewDoor(FollowingDoor):
     def receive(self, peer: int, message: Message) -> None:
         if self.error is not None:
             return
+        out = self.out
         try:
-            self.lock.receive(peer, message, self.out)
-        except ContractError as error:  # the node has refused it, and nothing has changed
-            self.out.clear()
-            raise ProtocolError(str(error)) from None
+            self.lock.receive(peer, message, out)
         except Exception as error:
+            if isinstance(error, ContractError) and not (out.sent or out.has_entered or out.has_ejected):
+                raise ProtocolError(str(error)) from None  # the node has refused it, and nothing has changed
             self._break(error, repr(message))
             raise ProtocolError(str(self.error)) from error
         self._carry_out()
