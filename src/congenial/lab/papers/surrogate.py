@@ -236,8 +236,8 @@ SURROGATE = Paper(
         "Requests are numbered by Lamport's clocks, as section III-B says, without a detail of its own. With ours every"
         " message carries its sender's clock and is received at a later time, and a request raises the clock by one;"
         " other events do not, while Lamport's rule is that any two successive events are at different times.",
-        "The claims and their ranges were committed before the first runs with these seeds (from 3001), except the three"
-        " that say 'by as much as' (section VII-B), which were added after them. Runs with other seeds had been seen.",
+        "The claims and their ranges were committed before the first runs with these seeds (from 3001), except for the"
+        " three that say 'by as much as' (section VII-B), which came after. Runs with other seeds had been seen.",
         "Ratios are means of the ratios of runs with equal seeds, which have equal times between requests, times"
         " inside and groups.",
     ),
