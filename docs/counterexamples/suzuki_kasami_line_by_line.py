@@ -1,6 +1,6 @@
 """Suzuki and Kasami's procedure P1 as printed, where only procedure P2 is indivisible (Velazquez 1993, appendix A).
 
-The last lines of P1 test the queue (line 17) and then say `Requesting := false` (line 21). A request that arrives in
+The last lines of P1 test the queue (line 16) and then say `Requesting := false` (line 21). A request that arrives in
 between finds the process still requesting, so P2 does not send the token; and P1 has looked at the queue already, so
 it does not send it either. The token stays unused, and the requester waits forever if nobody asks again.
 
@@ -19,7 +19,7 @@ LINE_21 = 0
 
 
 class LineByLine(SuzukiKasami):
-    """What comes after line 17 is a step of its own, which a timer begins."""
+    """What comes after line 20 is a step of its own, which a timer begins."""
 
     spec: ClassVar[Spec] = replace(SuzukiKasami.spec, name="suzuki-kasami-line-by-line")
 

@@ -12,6 +12,7 @@ from congenial.kernel.node import WAITING, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups
 from congenial.kernel.spec import Spec
+from congenial.problems.group import GROUP
 from congenial.problems.mutex import MUTEX
 
 FREE = Spec("free", "nobody is kept out", ANYONE)
@@ -180,6 +181,12 @@ class Accurate(Hasty):
     """The same, and it says that it needs time-outs to be right."""
 
     spec: ClassVar[Spec] = replace(FREE, patient=True)
+
+
+class HastyTogether(Hasty):
+    """The same, where processes of one group are inside together."""
+
+    spec: ClassVar[Spec] = replace(FREE, problem=GROUP)
 
 
 class Overstayed(Polite):

@@ -11,6 +11,7 @@ from faulty import (
     Careless,
     Gambler,
     Hasty,
+    HastyTogether,
     Haunted,
     Impatient,
     Ledger,
@@ -144,6 +145,12 @@ def test_timers_run_out_when_no_message_is_under_way() -> None:
     assert verdict(Overstayed, timers="patient") == "ok"
     assert verdict(Overstayed, timers="quiet") == "illegal step"
     assert verdict(Hasty, timers="quiet") == "ok"
+
+
+@pytest.mark.parametrize("timers", ["quiet", "patient"])
+def test_timers_wait_where_all_enter_together_too(timers: str) -> None:
+    """That case is explored by itself, after the rest."""
+    assert verdict(HastyTogether, timers=timers) == "ok"
 
 
 @pytest.mark.parametrize("timers", ["quiet", "patient"])

@@ -166,6 +166,7 @@ class CheckRun:
             fifo=self.rules.fifo,
             leaving=False,
             patient=self.rules.patient,
+            quiet=self.rules.quiet,
         )
         explorer = self._explore(together, reduce=False)
         for fault in explorer.faults:

@@ -13,8 +13,8 @@ one asks the other, and a request finds the token.
 
 Swaroop & Singh 2007, sections III to V, and the pseudocode of its appendix, with these changes (see the errata):
 
-- Session numbers grow when a session begins. As printed they grow only when an idle holder enters; all other processes
-  refuse the token.
+- Session numbers grow when a session begins. As printed they grow only when an idle holder enters; a process that has
+  passed on a token with that number refuses it.
 - Followers are remembered with their requests. A follower's next request may overtake its COMPLETE. As printed it is
   then counted twice, and removed once.
 - A process that gives the idle token away is not requesting then, and a captain whose own request comes first keeps the

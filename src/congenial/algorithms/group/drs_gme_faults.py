@@ -18,7 +18,8 @@ Swaroop & Singh 2007, sections IV and VI, and events 7 to 10 of the appendix. Wh
   which to take the new captain.
 - T_req is no bound on the wait for a token that is not lost. That costs messages only, since copies do no harm.
 - IS_COMPLETE names the request. Otherwise a process that waits for the same group with a later request would enter with
-  that one, while it is queued or in transit to the captain, and would be served with it once more.
+  that one, while it is queued or in transit to the captain, and would be served with it once more. If the session is
+  over by then, it would be inside together with another group.
 
 *Crashes*: a process that recovers has what it had saved: its number, the token if it has it (so that a crash alone
 never loses it) and the one that it passed on last. Its own request is over, whether it was queued or not. If the token

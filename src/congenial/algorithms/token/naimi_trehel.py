@@ -6,9 +6,9 @@ makes the requester its father, so the requester becomes the root. The old root 
 and otherwise remembers it as its next. The nexts, starting at the holder, form the queue. No process knows more of the
 queue than its own next.
 
-Naimi & Trehel 1987; Naimi, Trehel & Arnold 1996; Velazquez 1993, section 4. Nothing is changed. The survey describes
-only a root that is inside; one that still waits for the token remembers its next in the same way. Added: the token
-counts its entries, for the fence.
+Naimi & Trehel 1987; Naimi, Trehel & Arnold 1996; Velazquez 1993, section 4. Left out: what happens when processes
+fail, which is in `naimi-trehel-recovery`. The survey describes only a root that is inside; one that still waits for the
+token remembers its next in the same way. Added: the token counts its entries, for the fence.
 """
 
 from __future__ import annotations

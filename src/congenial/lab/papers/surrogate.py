@@ -237,8 +237,7 @@ SURROGATE = Paper(
         " message carries its sender's clock and is received at a later time, and a request raises the clock by one;"
         " other events do not, while Lamport's rule is that any two successive events are at different times.",
         "The claims and their ranges were committed before the first runs with these seeds (from 3001), except for the"
-        " three numbers of section VII-B, which were added when these runs were known. Runs with other seeds had been"
-        " seen.",
+        " three that say 'by as much as' (section VII-B), which came after. Runs with other seeds had been seen.",
         "Ratios are means of the ratios of runs with equal seeds, which have equal times between requests, times"
         " inside and groups.",
     ),
