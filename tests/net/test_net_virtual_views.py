@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from dataclasses import replace
 
 import pytest
 from story import AT_ONCE, NOTICED, Story, play
@@ -162,6 +163,30 @@ def test_every_founder_is_replaced_one_after_the_other() -> None:
         assert story.lost == []
         assert story.longest < AT_ONCE
         [task.cancel() for task in using.values()]
+
+    play(tell)
+
+
+def test_a_founder_comes_back_although_others_have_moved_meanwhile() -> None:
+    """It calls them where its configuration says, and nobody is there; they do not know it. Once it was never let in:
+    where they are now, the view says."""
+
+    async def tell(story: Story) -> None:
+        old = story.places["a"]
+        await story.at("b", lambda cluster: cluster.close())
+        story.crash("b")
+        await asyncio.sleep(2 * NOTICED)
+        await story.at("a", lambda cluster: cluster.assign("b", "gone"))
+        await story.at("a", lambda cluster: cluster.leave())
+        story.crash("a")
+        shutil.rmtree(story.folder / "a")
+        story.places["a"] = "127.0.0.9:7101"
+        await story.start("a", (story.places["c"],))
+        await story.at("a", lambda cluster: cluster.ready())
+        story.config = replace(story.config, nodes={**story.config.nodes, "a": old})
+        story.start("b")
+        await asyncio.sleep(8 * PATIENCE)
+        assert story.clusters["b"]._host.locks.is_settled()
 
     play(tell)
 

@@ -27,6 +27,7 @@ from congenial.problems.mutex import MUTEX
 from congenial.transform.views import ViewsNode
 
 VIEWS_KEY: Final = "\3"  # no lock has it
+MOVED: Final = " by seeds"  # ends what a process says about itself that has entered by seeds, from any address
 LEASES: Final = "leases"  # where the storage has what is to be known of them after a restart
 
 
@@ -47,7 +48,7 @@ class Agreement:
         config = membership.config
         abouts = tuple([f"{name} {config.nodes.get(name, '')}" for name in membership.founders])
         self.node = ViewsNode(membership.me, MOST_PROCESSES, membership.n, voters, abouts)
-        self.node.views.about = f"{membership.name} {membership.address}"
+        self.node.views.about = f"{membership.name} {membership.address}{MOVED if config.seeds else ''}"
         self.node.views.takes_part = True
         self.node.views.least_exile = membership.timing.suspect_after / membership.timing.timer_unit
         self.gone = asyncio.Event()  # this process has left
@@ -199,7 +200,11 @@ class Agreement:
 
     def _know_members(self) -> None:
         view = self.view
-        named = [(name, place) for name, _, place in [member[4].partition(" ") for member in view.members] if name]
+        named: list[tuple[str, str, bool]] = []
+        for *_, about in view.members:
+            name, _, place = about.removesuffix(MOVED).partition(" ")
+            if name:
+                named.append((name, place, about.endswith(MOVED)))
         self.membership.follow(named, view.processes, self.everyone())
 
     # -- leases ----------------------------------------------------------------------------------------

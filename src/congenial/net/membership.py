@@ -238,15 +238,17 @@ class Membership:
         needed = not self.is_member() or link.peer not in self.present
         return self.opened.is_set() and needed and (not waits or (bool(self.config.seeds) and not link.connections))
 
-    def follow(self, members: Iterable[tuple[str, str]], present: Collection[int], needed: Collection[int]) -> None:
-        """These are the members now, names and addresses, and all processes that matter. Where a founder is, our own
-        configuration says, unless it has entered by seeds and said so itself."""
+    def follow(
+        self, members: Iterable[tuple[str, str, bool]], present: Collection[int], needed: Collection[int]
+    ) -> None:
+        """These are the members now (names, addresses, and have they entered by seeds?), and all processes that matter.
+        Where a founder is, our own configuration says, unless it has entered by seeds and says so itself."""
         self.present = present
         self.needed = needed
-        for name, place in members:
+        for name, place, moved in members:
             if name != self.name:
                 link = self.find(name)
-                if name not in self.config.nodes or not link.places:
+                if moved or name not in self.config.nodes or not link.places:
                     link.know_place(place)
 
     def know_places(self, members: Iterable[tuple[str, str]]) -> None:
