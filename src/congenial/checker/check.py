@@ -34,7 +34,7 @@ def check(
 ) -> CheckResult:
     """Explore all runs of a small system: every order of messages, requests, exits, timers and faults.
 
-    What may happen is said by `bounds`, or by the fields of `Bounds` as keywords (`requests=1, losses=1`), which take
+    `bounds` says what may happen, and so do the fields of `Bounds` as keywords (`requests=1, losses=1`), which take
     precedence. `options` are the algorithm's own.
 
     The reduction leaves out interleavings that make no difference. Unless `reduce` says otherwise, it is used only

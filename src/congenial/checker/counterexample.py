@@ -30,8 +30,8 @@ from congenial.kernel.errors import IllegalStep, SafetyViolation
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A run that ends in a fault: of which `kind`, what is wrong (`text`), the steps to take (`actions`), and what
-    happens in them (`events`).
+    """A run that ends in a fault. `kind` names the kind of fault, `text` says what is wrong, `actions` are the steps to
+    take, and `events` are what happens in them.
 
     >>> from congenial.checker.check import check
     >>> found = check("suzuki-kasami", nodes=2, requests=1, losses=1).counterexample

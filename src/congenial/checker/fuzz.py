@@ -91,11 +91,11 @@ def fuzz(
     **fields: Unpack[BoundsFields],
 ) -> FuzzResult:
     """Run `runs` random schedules, with seeds seed, seed+1, ...; every other one by priorities. The first seed that
-    fails ends it. `jobs` processes come to the same result as one. Where the problem promises concurrent entry, a
+    fails ends it. With several `jobs` the result is the same. Where the problem promises concurrent entry, a
     quarter of the runs have no faults and end with requests for one group, after which none leaves: all must get in, or
     as many as may be inside together.
 
-    What may happen is said by `bounds`, or by the fields of `Bounds` as keywords, which take precedence. Without
+    `bounds` says what may happen, and so do the fields of `Bounds` as keywords, which take precedence. Without
     either, each process makes three requests. `options` are the algorithm's own. `progress` is called now and then
     with the number of runs done.
 
