@@ -232,6 +232,28 @@ def _mentioned(hints: dict[str, object]) -> set[type]:
     return found
 
 
+def test_results_print_what_came_of_them() -> None:
+    """`print` shows a verdict in words, and for a run that goes wrong its diagram, not the fields of a dataclass."""
+    sound = congenial.check("suzuki-kasami", nodes=2, requests=1)
+    assert str(sound) == f"suzuki-kasami, 2 processes, 1 request each: {sound.verdict()}"
+    broken = congenial.check("suzuki-kasami", nodes=2, requests=1, losses=1)
+    assert broken.counterexample is not None
+    first, *diagram, last = str(broken).splitlines()
+    assert first == "suzuki-kasami, 2 processes, 1 request each:"
+    assert last == broken.verdict()
+    assert any(["asks" in line for line in diagram])
+    assert str(broken) == f"{first}\n{broken.counterexample}"
+    runs = congenial.fuzz("suzuki-kasami", nodes=3, runs=10)
+    assert str(runs) == f"suzuki-kasami, 3 processes, 3 requests each: {runs.verdict()}"
+    failed = congenial.fuzz("suzuki-kasami", nodes=3, runs=20, losses=1)
+    assert str(failed) == f"suzuki-kasami, 3 processes, 3 requests each:\n{failed.counterexample}"
+
+
+def test_a_replay_prints_its_verdict(tmp_path: Path) -> None:
+    congenial.simulate("suzuki-kasami", nodes=3, requests=2, trace=str(tmp_path / "run.ndjson"))
+    assert str(congenial.replay(tmp_path / "run.ndjson")) == "nothing wrong in this run"
+
+
 def test_importing_the_package_does_not_load_the_simulator_or_the_command_line() -> None:
     heavy = (
         "congenial.sim",

@@ -52,13 +52,22 @@ class Counterexample:
     def verdict(self) -> str:
         return f"{self.kind.upper()}: {self.text}"
 
+    def __str__(self) -> str:
+        """A space-time diagram, and the verdict."""
+        from congenial.view.spacetime import as_text
+
+        return f"{as_text(self.events, self._nodes())}\n\n{self.verdict()}"
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         from congenial.view.notebook import block, diagram
 
-        nodes = 1 + max([max(event.node, event.peer) for event in self.events], default=0)
         title = f"A counterexample of {len(self.actions)} steps:"
-        return block(title, self.verdict(), False, diagram(self.events, nodes, self.text))
+        return block(title, self.verdict(), False, diagram(self.events, self._nodes(), self.text))
+
+    def _nodes(self) -> int:
+        """How many processes a diagram needs."""
+        return 1 + max([max(event.node, event.peer) for event in self.events], default=0)
 
 
 def counterexample(explorer: Explorer, fault: Fault) -> Counterexample:

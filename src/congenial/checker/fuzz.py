@@ -63,12 +63,18 @@ class FuzzResult:
             data["counterexample"] = self.counterexample.as_dict()
         return data
 
+    def __str__(self) -> str:
+        return f"{self._title()}: {self.verdict()}" if self.ok else f"{self._title()}:\n{self.counterexample}"
+
+    def _title(self) -> str:
+        return f"{self.algorithm}, {self.nodes} processes, {self.requests} request{'s' * (self.requests != 1)} each"
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         from congenial.view.notebook import block, table
 
         rows = [("runs", str(self.runs)), ("steps", str(self.steps)), ("entries", str(self.entries))]
-        title = f"{self.algorithm}, {self.nodes} processes, {self.requests} requests each:"
+        title = f"{self._title()}:"
         found = "" if self.counterexample is None else self.counterexample._repr_html_()
         return block(title, self.verdict(), self.ok, table(("", ""), rows), found)
 

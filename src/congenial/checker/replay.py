@@ -76,6 +76,9 @@ class Replay:
     def ok(self) -> bool:
         return not self.kind
 
+    def __str__(self) -> str:
+        return self.verdict()
+
     def verdict(self) -> str:
         return f"{self.kind.upper()}: {self.text}" if self.kind else "nothing wrong in this run"
 
