@@ -137,7 +137,7 @@ def test_the_public_names() -> None:
 
 
 def docstring(thing: Any) -> str:
-    """As it stands in the source: compiled classes keep none."""
+    """As it stands in the source."""
     if not hasattr(thing, "__qualname__"):
         thing = type(thing)
     source = Path(__file__).parents[1] / "src" / Path(*thing.__module__.split("."))
@@ -156,6 +156,13 @@ def test_each_has_an_example_that_runs(name: str) -> None:
     report: list[str] = []
     doctest.DocTestRunner(optionflags=flags).run(example, out=report.append)
     assert not report, "".join(report)
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC - NO_DOCSTRING))
+def test_help_shows_the_docstring(name: str) -> None:
+    """Also where classes are compiled: `setup.py` keeps the docstrings of public ones."""
+    thing = getattr(congenial, name)
+    assert inspect.getdoc(thing if hasattr(thing, "__qualname__") else type(thing)) == docstring(thing)
 
 
 def test_nothing_else_is_needed_to_use_them() -> None:
