@@ -296,7 +296,7 @@ class Held(Losable):
         self._fence = other.fence
 
     def _renumber(self, fence: int) -> None:
-        """It is held on, with another fence."""
+        """The lock stays held, with another fence."""
         self._fence = fence
         if self._on_fence is not None:
             self._on_fence()
