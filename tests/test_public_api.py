@@ -256,6 +256,21 @@ def test_results_print_what_came_of_them() -> None:
     assert str(failed) == f"suzuki-kasami, 3 processes, 3 requests each:\n{failed.counterexample}"
 
 
+def test_a_counterexample_can_be_kept_and_run_again(tmp_path: Path) -> None:
+    file = tmp_path / "lost.ndjson"
+    assert congenial.check("suzuki-kasami", nodes=2, requests=1, trace=file).ok
+    assert not file.exists()
+    for jobs in (1, 2):
+        checked = congenial.check("kakugawa", nodes=3, options={"k": "2"}, requests=1, losses=1, trace=file, jobs=jobs)
+        assert checked.counterexample is not None
+        assert congenial.replay(file).verdict() == checked.verdict()
+        file.unlink()
+    walked = congenial.fuzz("suzuki-kasami", nodes=3, runs=20, losses=1, order="fifo", trace=str(file))
+    assert walked.counterexample is not None
+    again = congenial.replay(file)
+    assert (again.kind, again.text) == (walked.counterexample.kind, walked.counterexample.text)
+
+
 def test_a_replay_prints_its_verdict(tmp_path: Path) -> None:
     congenial.simulate("suzuki-kasami", nodes=3, requests=2, trace=str(tmp_path / "run.ndjson"))
     assert str(congenial.replay(tmp_path / "run.ndjson")) == "nothing wrong in this run"

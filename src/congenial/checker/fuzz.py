@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from time import time
 from typing import Unpack
 
 from congenial.checker.bounds import Bounds, BoundsFields, bounds_from
 from congenial.checker.counterexample import Counterexample
 from congenial.checker.faults import STARVATION
-from congenial.checker.replay import play
+from congenial.checker.replay import place_for_trace, play, write_counterexample
 from congenial.checker.rules import Rules
 from congenial.checker.shorten import shorten
 from congenial.checker.stepper import Stepper
@@ -93,6 +94,7 @@ def fuzz(
     jobs: int = 1,
     options: Mapping[str, str] | None = None,
     bounds: Bounds | None = None,
+    trace: str | Path = "",
     progress: Callable[[int], None] | None = None,
     **fields: Unpack[BoundsFields],
 ) -> FuzzResult:
@@ -102,8 +104,8 @@ def fuzz(
     as many as may be inside together.
 
     `bounds` says what may happen, and so do the fields of `Bounds` as keywords, which take precedence. Without
-    either, each process makes three requests. `options` are the algorithm's own. `progress` is called now and then
-    with the number of runs done.
+    either, each process makes three requests. `options` are the algorithm's own. `trace` names a file for the run that
+    fails, if one does; `replay` runs it again. `progress` is called now and then with the number of runs done.
 
     >>> fuzz("suzuki-kasami", nodes=4, runs=20, order="any").ok
     True
@@ -115,6 +117,7 @@ def fuzz(
     callback(progress, "progress")
     system = System(find_algorithm(algorithm), nodes, options)
     rules = wanted.rules(system)
+    place = place_for_trace(trace)
     start = time()
     batches = [Batch(system, rules, seed + first, min(BATCH, runs - first)) for first in range(0, runs, BATCH)]
     steps = entries = done = 0
@@ -130,6 +133,9 @@ def fuzz(
             if failed is not None:
                 break
     seconds = time() - start
+    found = None if failed is None else _counterexample(system, rules, run_once(system, rules, failed))
+    if place is not None and found is not None:
+        write_counterexample(place, algorithm, nodes, options, rules.fifo, found.events)
     return FuzzResult(
         algorithm=system.name,
         nodes=nodes,
@@ -140,7 +146,7 @@ def fuzz(
         seed=seed if failed is None else failed,
         seconds=seconds,
         steps_per_second=steps / seconds if seconds > 0 else 0.0,
-        counterexample=None if failed is None else _counterexample(system, rules, run_once(system, rules, failed)),
+        counterexample=found,
         fifo=rules.fifo,
     )
 
