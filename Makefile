@@ -11,7 +11,7 @@ SOURCES := $(shell find src -name '*.py' -o -path '*/studio/page/*') setup.py py
 PYTEST := $(BIN)/python -m pytest -q -n 3 --dist worksteal
 # The tests of the compiled rooms run once more interpreted, some of them in `make test` and the rest in `make test-deep`.
 # The laboratory, the command line and most of the network are never compiled.
-INTERPRETED_QUICK := $(addprefix tests/,kernel paper traces sim checker/test_explorer_faults.py)
+INTERPRETED_QUICK := $(addprefix tests/,kernel paper traces sim checker/test_explorer_faults.py test_public_api.py)
 INTERPRETED_REST := $(addprefix tests/,parts conformance group faults weak transform checker/test_state_counts.py \
   checker/test_known_results.py)
 # The tests that test-pythons runs. By default all of them compiled, and as plain Python those above and tests/cli.

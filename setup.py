@@ -5,7 +5,8 @@ that include their headers, are compiled again: generated C, objects and librari
 of everything that went into it. (One library for all of them is hardly faster to run, but a new string in one module
 then changes the C of every module. mypyc's own cache is not used: it forgets runtime files that cached modules need.)
 
-Message classes get constructors before: `write_expanded` says why. Their sources in `src/` remain as they are.
+Message classes get constructors before, and public classes keep their docstrings: `write_expanded` says why. Their
+sources in `src/` remain as they are.
 
 pip shows what a build prints only when asked to (-v). `congenial --version` says whether the package is compiled.
 """
@@ -130,7 +131,7 @@ def in_a_process_of_its_own(make: Callable[[], list[Extension]]) -> list[Extensi
     return made
 
 
-# -- constructors of messages ------------------------------------------------------------------------------
+# -- what is compiled instead of the sources ---------------------------------------------------------------
 
 Fields = list[tuple[str, str]]  # names and types
 PLAIN = ("int", "bool", "float", "str", "bytes", "tuple[int, ...]")
@@ -138,7 +139,8 @@ PLAIN = ("int", "bool", "float", "str", "bytes", "tuple[int, ...]")
 
 def write_expanded() -> None:
     """Copy the package, and give every message class the constructor that its decorator would make. The decorator's is
-    interpreted, and takes six times as long as a compiled one."""
+    interpreted, and takes six times as long as a compiled one. Compiled classes have no docstrings, so those of public
+    classes are set, for `help`."""
     shutil.rmtree(EXPANDED, ignore_errors=True)
     lines = {path: path.read_text("utf-8").split("\n") for path in sorted(PACKAGE.rglob("*.py"))}
     trees = {path: ast.parse("\n".join(text)) for path, text in lines.items()}
@@ -153,6 +155,10 @@ def write_expanded() -> None:
                     name, *bases = [resolved(word, names[path]) for word in (kind.name, *map(ast.unparse, kind.bases))]
                     if name not in known and len(bases) == 1 and bases[0] in known:
                         known[name] = expand(kind, known[bases[0]], lines[path])
+    public = {node.module for node in ast.walk(trees[PACKAGE / "__init__.py"]) if isinstance(node, ast.ImportFrom)}
+    for path, tree in trees.items():
+        if ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) in public:
+            lines[path][-1] = docstrings(tree)
     for path, text in lines.items():
         (EXPANDED / path).parent.mkdir(parents=True, exist_ok=True)
         (EXPANDED / path).write_text("\n".join(text), "utf-8")
@@ -186,6 +192,12 @@ def expand(kind: ast.ClassDef, inherited: Fields, lines: list[str]) -> Fields:
         settings = "; ".join(f"object.__setattr__(self, {name!r}, {name})" for name, _ in fields)
         lines[below] = f"    def __init__(self, {parameters}) -> None: {settings}"
     return fields
+
+
+def docstrings(tree: ast.Module) -> str:
+    """What sets the docstrings of a module's classes, for the empty last line, so that lines keep their numbers."""
+    texts = [(kind.name, ast.get_docstring(kind)) for kind in tree.body if isinstance(kind, ast.ClassDef)]
+    return "; ".join(f"setattr({name}, '__doc__', {text!r})" for name, text in texts if text)
 
 
 class Compile(build_ext):

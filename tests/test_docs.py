@@ -202,6 +202,15 @@ def test_what_counts_as_a_sentence_without_a_subject(line: str, headless: bool) 
     assert bool(HEADLESS.search(line)) == headless
 
 
+def test_no_text_is_left_unfinished() -> None:
+    """A placeholder for a sentence that was never written must not be published."""
+    placeholder = re.compile(r"\b(X{2,}|TODO|FIXME|TBD)\b")
+    files = [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "src").rglob("*.py"), *(ROOT / "examples").rglob("*.py")]
+    assert len(files) > 300
+    found = [(file.name, line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    assert [(name, line) for name, line in found if placeholder.search(line)] == []
+
+
 def test_the_glossary_is_in_order() -> None:
     words = re.findall(r"^\*\*(.+?)\*\*", (DOCS / "glossary.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert words == sorted(words, key=str.lower)

@@ -137,7 +137,7 @@ def test_the_public_names() -> None:
 
 
 def docstring(thing: Any) -> str:
-    """As it stands in the source: compiled classes keep none."""
+    """As it stands in the source."""
     if not hasattr(thing, "__qualname__"):
         thing = type(thing)
     source = Path(__file__).parents[1] / "src" / Path(*thing.__module__.split("."))
@@ -156,6 +156,13 @@ def test_each_has_an_example_that_runs(name: str) -> None:
     report: list[str] = []
     doctest.DocTestRunner(optionflags=flags).run(example, out=report.append)
     assert not report, "".join(report)
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC - NO_DOCSTRING))
+def test_help_shows_the_docstring(name: str) -> None:
+    """Also where classes are compiled: `setup.py` keeps the docstrings of public ones."""
+    thing = getattr(congenial, name)
+    assert inspect.getdoc(thing if hasattr(thing, "__qualname__") else type(thing)) == docstring(thing)
 
 
 def test_nothing_else_is_needed_to_use_them() -> None:
@@ -230,6 +237,43 @@ def _mentioned(hints: dict[str, object]) -> set[type]:
             for part in typing.get_args(hint):
                 todo.extend(part if isinstance(part, list) else [part])
     return found
+
+
+def test_results_print_what_came_of_them() -> None:
+    """`print` shows a verdict in words, and for a run that goes wrong its diagram, not the fields of a dataclass."""
+    sound = congenial.check("suzuki-kasami", nodes=2, requests=1)
+    assert str(sound) == f"suzuki-kasami, 2 processes, 1 request each: {sound.verdict()}"
+    broken = congenial.check("suzuki-kasami", nodes=2, requests=1, losses=1)
+    assert broken.counterexample is not None
+    first, *diagram, last = str(broken).splitlines()
+    assert first == "suzuki-kasami, 2 processes, 1 request each:"
+    assert last == broken.verdict()
+    assert any(["asks" in line for line in diagram])
+    assert str(broken) == f"{first}\n{broken.counterexample}"
+    runs = congenial.fuzz("suzuki-kasami", nodes=3, runs=10)
+    assert str(runs) == f"suzuki-kasami, 3 processes, 3 requests each: {runs.verdict()}"
+    failed = congenial.fuzz("suzuki-kasami", nodes=3, runs=20, losses=1)
+    assert str(failed) == f"suzuki-kasami, 3 processes, 3 requests each:\n{failed.counterexample}"
+
+
+def test_a_counterexample_can_be_kept_and_run_again(tmp_path: Path) -> None:
+    file = tmp_path / "lost.ndjson"
+    assert congenial.check("suzuki-kasami", nodes=2, requests=1, trace=file).ok
+    assert not file.exists()
+    for jobs in (1, 2):
+        checked = congenial.check("kakugawa", nodes=3, options={"k": "2"}, requests=1, losses=1, trace=file, jobs=jobs)
+        assert checked.counterexample is not None
+        assert congenial.replay(file).verdict() == checked.verdict()
+        file.unlink()
+    walked = congenial.fuzz("suzuki-kasami", nodes=3, runs=20, losses=1, order="fifo", trace=str(file))
+    assert walked.counterexample is not None
+    again = congenial.replay(file)
+    assert (again.kind, again.text) == (walked.counterexample.kind, walked.counterexample.text)
+
+
+def test_a_replay_prints_its_verdict(tmp_path: Path) -> None:
+    congenial.simulate("suzuki-kasami", nodes=3, requests=2, trace=str(tmp_path / "run.ndjson"))
+    assert str(congenial.replay(tmp_path / "run.ndjson")) == "nothing wrong in this run"
 
 
 def test_importing_the_package_does_not_load_the_simulator_or_the_command_line() -> None:

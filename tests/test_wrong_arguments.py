@@ -164,7 +164,7 @@ TABLE: dict[str, tuple[Call, dict[str, Any], dict[str, list[Any]]]] = {
         {
             "algorithm": ALGORITHM, "nodes": [*COUNT, 256], "options": OPTIONS, "bounds": [True, 2, {"requests": 1}],
             "reduce": FLAG, "symmetry": FLAG_NOT_NONE, "limit": COUNT, "jobs": COUNT, "progress": CALLBACK,
-            "executor": [True, 2, "x", NOTHING], **BOUNDS,
+            "executor": [True, 2, "x", NOTHING], "trace": [*PATH, "no/such/place", "/"], **BOUNDS,
         },
     ),
     "fuzz": (
@@ -172,7 +172,8 @@ TABLE: dict[str, tuple[Call, dict[str, Any], dict[str, list[Any]]]] = {
         {"algorithm": "lamport", "runs": 1, **SMALL},
         {
             "algorithm": ALGORITHM, "nodes": COUNT, "runs": COUNT, "seed": SEED, "jobs": COUNT, "options": OPTIONS,
-            "bounds": [True, 2, {"requests": 1}], "progress": CALLBACK, **BOUNDS,
+            "bounds": [True, 2, {"requests": 1}], "progress": CALLBACK,
+            "trace": [*PATH, "no/such/place", "/"], **BOUNDS,
         },
     ),
     "Bounds": (Bounds, {}, {**BOUNDS, "wants": [], "operations": COUNT_FROM_0}),

@@ -224,3 +224,9 @@ def test_importing_the_functions_does_not_load_the_extras() -> None:
     check = f"import sys, congenial.lab.api; print([m for m in sys.modules if m.startswith({heavy})])"
     ended = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert ended.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("what", [{"algorithms": ["lamport"]}, None, 3])
+def test_a_sweep_is_a_sweep_or_a_file(what: Any) -> None:
+    with pytest.raises(ConfigError, match="what must be a Sweep or the path of a TOML file, not "):
+        sweep(what)

@@ -30,8 +30,8 @@ from congenial.kernel.errors import IllegalStep, SafetyViolation
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A run that ends in a fault: of which `kind`, what is wrong (`text`), the steps to take (`actions`), and what
-    happens in them (`events`).
+    """A run that ends in a fault. `kind` names the kind of fault, `text` says what is wrong, `actions` are the steps to
+    take, and `events` are what happens in them.
 
     >>> from congenial.checker.check import check
     >>> found = check("suzuki-kasami", nodes=2, requests=1, losses=1).counterexample
@@ -52,13 +52,22 @@ class Counterexample:
     def verdict(self) -> str:
         return f"{self.kind.upper()}: {self.text}"
 
+    def __str__(self) -> str:
+        """A space-time diagram, and the verdict."""
+        from congenial.view.spacetime import as_text
+
+        return f"{as_text(self.events, self._nodes())}\n\n{self.verdict()}"
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         from congenial.view.notebook import block, diagram
 
-        nodes = 1 + max([max(event.node, event.peer) for event in self.events], default=0)
         title = f"A counterexample of {len(self.actions)} steps:"
-        return block(title, self.verdict(), False, diagram(self.events, nodes, self.text))
+        return block(title, self.verdict(), False, diagram(self.events, self._nodes(), self.text))
+
+    def _nodes(self) -> int:
+        """How many processes a diagram needs."""
+        return 1 + max([max(event.node, event.peer) for event in self.events], default=0)
 
 
 def counterexample(explorer: Explorer, fault: Fault) -> Counterexample:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from time import time
 from typing import Unpack
 
 from congenial.checker.bounds import Bounds, BoundsFields, bounds_from
 from congenial.checker.counterexample import Counterexample
 from congenial.checker.faults import STARVATION
-from congenial.checker.replay import play
+from congenial.checker.replay import place_for_trace, play, write_counterexample
 from congenial.checker.rules import Rules
 from congenial.checker.shorten import shorten
 from congenial.checker.stepper import Stepper
@@ -63,12 +64,18 @@ class FuzzResult:
             data["counterexample"] = self.counterexample.as_dict()
         return data
 
+    def __str__(self) -> str:
+        return f"{self._title()}: {self.verdict()}" if self.ok else f"{self._title()}:\n{self.counterexample}"
+
+    def _title(self) -> str:
+        return f"{self.algorithm}, {self.nodes} processes, {self.requests} request{'s' * (self.requests != 1)} each"
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         from congenial.view.notebook import block, table
 
         rows = [("runs", str(self.runs)), ("steps", str(self.steps)), ("entries", str(self.entries))]
-        title = f"{self.algorithm}, {self.nodes} processes, {self.requests} requests each:"
+        title = f"{self._title()}:"
         found = "" if self.counterexample is None else self.counterexample._repr_html_()
         return block(title, self.verdict(), self.ok, table(("", ""), rows), found)
 
@@ -87,17 +94,18 @@ def fuzz(
     jobs: int = 1,
     options: Mapping[str, str] | None = None,
     bounds: Bounds | None = None,
+    trace: str | Path = "",
     progress: Callable[[int], None] | None = None,
     **fields: Unpack[BoundsFields],
 ) -> FuzzResult:
     """Run `runs` random schedules, with seeds seed, seed+1, ...; every other one by priorities. The first seed that
-    fails ends it. `jobs` processes come to the same result as one. Where the problem promises concurrent entry, a
+    fails ends it. With several `jobs` the result is the same. Where the problem promises concurrent entry, a
     quarter of the runs have no faults and end with requests for one group, after which none leaves: all must get in, or
     as many as may be inside together.
 
-    What may happen is said by `bounds`, or by the fields of `Bounds` as keywords, which take precedence. Without
-    either, each process makes three requests. `options` are the algorithm's own. `progress` is called now and then
-    with the number of runs done.
+    `bounds` says what may happen, and so do the fields of `Bounds` as keywords, which take precedence. Without
+    either, each process makes three requests. `options` are the algorithm's own. `trace` names a file for the run that
+    fails, if one does; `replay` runs it again. `progress` is called now and then with the number of runs done.
 
     >>> fuzz("suzuki-kasami", nodes=4, runs=20, order="any").ok
     True
@@ -109,6 +117,7 @@ def fuzz(
     callback(progress, "progress")
     system = System(find_algorithm(algorithm), nodes, options)
     rules = wanted.rules(system)
+    place = place_for_trace(trace)
     start = time()
     batches = [Batch(system, rules, seed + first, min(BATCH, runs - first)) for first in range(0, runs, BATCH)]
     steps = entries = done = 0
@@ -124,6 +133,9 @@ def fuzz(
             if failed is not None:
                 break
     seconds = time() - start
+    found = None if failed is None else _counterexample(system, rules, run_once(system, rules, failed))
+    if place is not None and found is not None:
+        write_counterexample(place, algorithm, nodes, options, rules.fifo, found.events)
     return FuzzResult(
         algorithm=system.name,
         nodes=nodes,
@@ -134,7 +146,7 @@ def fuzz(
         seed=seed if failed is None else failed,
         seconds=seconds,
         steps_per_second=steps / seconds if seconds > 0 else 0.0,
-        counterexample=None if failed is None else _counterexample(system, rules, run_once(system, rules, failed)),
+        counterexample=found,
         fifo=rules.fifo,
     )
 

@@ -7,6 +7,7 @@ to see whether the same comes of it.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from congenial.checker.faults import (
 from congenial.checker.stepper import Action, Stepper
 from congenial.kernel.errors import ConfigError, ContractError, IllegalStep, SafetyViolation
 from congenial.kernel.inputs import whole
+from congenial.kernel.node import Node
 from congenial.kernel.trace import (
     BEGIN,
     CRASH,
@@ -40,7 +42,7 @@ from congenial.kernel.trace import (
 )
 from congenial.systems.catalogue import find_algorithm
 from congenial.systems.system import System
-from congenial.trace_files import as_path, read_trace
+from congenial.trace_files import as_path, check_writable, read_trace
 
 STEPS = (REQUEST, EXIT, ISSUE, DELIVER, DROP, TIMER, CRASH, RECOVER, SUSPECT, TRUST)
 
@@ -53,13 +55,11 @@ class Replay:
     nothing was, and otherwise that of a `Counterexample`).
 
     >>> from tempfile import TemporaryDirectory
-    >>> from congenial.checker.check import check
-    >>> from congenial.checker.replay import write_trace
-    >>> found = check("suzuki-kasami", nodes=2, requests=1, losses=1).counterexample
+    >>> from congenial import check
     >>> with TemporaryDirectory() as folder:
-    ...     write_trace(f"{folder}/lost.ndjson", "suzuki-kasami", 2, {}, False, found.events)
+    ...     result = check("suzuki-kasami", nodes=2, requests=1, losses=1, trace=f"{folder}/lost.ndjson")
     ...     again = replay(f"{folder}/lost.ndjson")
-    >>> (again.ok, again.kind, again.events == found.events)
+    >>> (again.ok, again.kind, again.events == result.counterexample.events)
     (False, 'deadlock', True)
     >>> print(again.verdict())
     DEADLOCK: nothing more can happen, and these wait: 1
@@ -75,6 +75,9 @@ class Replay:
     @property
     def ok(self) -> bool:
         return not self.kind
+
+    def __str__(self) -> str:
+        return self.verdict()
 
     def verdict(self) -> str:
         return f"{self.kind.upper()}: {self.text}" if self.kind else "nothing wrong in this run"
@@ -209,6 +212,28 @@ def actions_in(events: list[Event]) -> list[Action]:
         again = step.event == DELIVER and last[(step.id, step.node)] > place
         actions.append(Action(step.event, step.node, step.peer, step.id, step.timer, step.groups, again, step.choices))
     return actions
+
+
+def place_for_trace(trace: str | Path) -> Path | None:
+    """Where a counterexample is to be written, checked before there is one; None for nowhere."""
+    if trace is None or trace == "":
+        return None
+    place = as_path(trace, "trace")
+    check_writable(place, "trace")
+    return place
+
+
+def write_counterexample(
+    place: Path,
+    algorithm: str | type[Node],
+    nodes: int,
+    options: Mapping[str, str] | None,
+    fifo: bool,
+    events: tuple[Event, ...],
+) -> None:
+    """Write a counterexample that `replay` understands, as far as the algorithm can be found by its name."""
+    name = algorithm if isinstance(algorithm, str) else algorithm.spec.name
+    write_trace(place, name, nodes, dict(options or {}), fifo, events)
 
 
 def write_trace(

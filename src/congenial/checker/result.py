@@ -17,8 +17,8 @@ class CheckResult:
     >>> result = check("ricart-agrawala", nodes=2, requests=1)
     >>> (result.ok, result.states, result.most_messages)
     (True, 35, 2.0)
-    >>> print(result.verdict())
-    nothing wrong: every state within the bounds was seen
+    >>> print(result)
+    ricart-agrawala, 2 processes, 1 request each: nothing wrong: every state within the bounds was seen
     """
 
     algorithm: str
@@ -55,6 +55,12 @@ class CheckResult:
             return self
         return replace(self, counterexample=replace(self.counterexample, actions=(), events=()))
 
+    def __str__(self) -> str:
+        return f"{self._title()}: {self.verdict()}" if self.ok else f"{self._title()}:\n{self.counterexample}"
+
+    def _title(self) -> str:
+        return f"{self.algorithm}, {self.nodes} processes, {self.requests} request{'s' * (self.requests != 1)} each"
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         from congenial.view.notebook import block, table
@@ -65,7 +71,7 @@ class CheckResult:
         ]  # fmt: skip
         if self.least_messages is not None and self.most_messages is not None:
             rows.append(("messages per entry", f"{self.least_messages:g} to {self.most_messages:g}"))
-        title = f"{self.algorithm}, {self.nodes} processes, {self.requests} requests each:"
+        title = f"{self._title()}:"
         found = "" if self.counterexample is None else self.counterexample._repr_html_()
         return block(title, self.verdict(), self.ok, table(("", ""), rows), found)
 

@@ -125,8 +125,8 @@ class Stepper:
         return [process for process in range(self.n) if self.judge.holds[process] >= 0]
 
     def missing(self) -> str:
-        """Nothing happens any more: what a replica that was never lost has not executed, although a majority is up and
-        known to be; or nothing."""
+        """For a run in which nothing more can happen: which operation a replica that was never lost has not executed,
+        although a majority is up and known to be. Empty if there is none."""
         lost = {event.node for event in self.events if event.event == CRASH}
         whole = [process for process in range(self.n) if process not in lost]
         down = [process for process in range(self.n) if not self.processes[process].up]

@@ -1,7 +1,7 @@
 """Fewer searches for garbage, while a simulation or an exploration runs.
 
-Both make objects by the million. Those of a simulation go with the last reference to them, and an exploration keeps
-nearly all of them: to look through them for cycles again and again would take a tenth of the time.
+Both make millions of objects. A simulation's objects are freed with the last reference to them, and an exploration
+keeps nearly all of its objects. So searching them for cycles finds nothing, and would take a tenth of the time.
 """
 
 from __future__ import annotations

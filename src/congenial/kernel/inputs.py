@@ -27,7 +27,7 @@ def shown(value: Any) -> str:
 
 
 def whole(value: Any, name: str, least: int, most: int = MOST) -> int:
-    """A whole number. A truth value is none, although Python thinks so."""
+    """A whole number. True and False are refused, although Python counts them as integers."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise ConfigError(f"{name} must be a whole number, not {shown(value)}")
     if value < 0 == least:

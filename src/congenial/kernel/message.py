@@ -62,8 +62,8 @@ _sound: set[type] = {Message}  # message classes that were found to be as they m
 
 
 def message_fault(kind: type) -> str:
-    """What is wrong with the class of a message, or nothing. Equal messages must be equal, hashable, and stay so: many
-    processes and states of the checker share them."""
+    """What is wrong with the class of a message, or nothing. Messages with equal fields must be equal and hashable, and
+    must not change: many processes and states of the checker share them."""
     if kind in _sound:
         return ""
     if not issubclass(kind, Message):

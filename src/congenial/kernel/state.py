@@ -56,7 +56,7 @@ def _slots(kind: type) -> tuple[str, ...]:
 
 
 class _TooDeep(ContractError):
-    """A value in a value in a value, and so on."""
+    """A value contains a value that contains a value, and so on: too many times."""
 
 
 def freeze(value: object, depth: int = 0) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Unpack
 
@@ -77,6 +78,8 @@ def sweep(
     >>> [row["messages_per_entry"] for row in result.means() if row["algorithm"] == "ricart-agrawala"]
     [4.0, 8.0]
     """
+    if not isinstance(what, (Sweep, str, PathLike)):
+        raise ConfigError(f"what must be a Sweep or the path of a TOML file, not {shown(what)}")
     wanted = what if isinstance(what, Sweep) else Sweep.from_toml(as_path(what, "what"))
     place = None if folder is None else as_path(folder, "folder")
     check_jobs(jobs, cluster)

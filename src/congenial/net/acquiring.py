@@ -184,8 +184,8 @@ class Acquirable(ABC, Generic[H]):
         self._acquired[:] = [held if kept is acquired else kept for kept in self._acquired]
 
     def locked(self) -> bool:
-        """Whether this process holds the lock, in any form. No other member is asked: one may hold it. A semaphore
-        is locked if this process has all its places."""
+        """Whether this process holds the lock, in any form. If not, another member may hold it: no member is asked. A
+        semaphore is locked if this process has all its places."""
         return len(self._inside()) >= (self.k if self.mode == SEMAPHORE else 1)
 
     # -- as a block ------------------------------------------------------------------------------------

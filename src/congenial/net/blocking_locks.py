@@ -67,8 +67,8 @@ class BlockingHeld:
             raise self._held._not_held()
 
     def valid_for(self) -> float:
-        """For how many seconds no other can hold the lock, even if this process were cut off now; 0 if it is not held.
-        As `Held.valid_for`."""
+        """For how many seconds no other process can hold the lock, even if this one were cut off now; 0 if it is not
+        held. As `Held.valid_for`."""
         return self._held._lease_left() if self.held else 0.0
 
     def _settle(self) -> None:
@@ -119,7 +119,7 @@ class BlockingSection(BlockingHeld):
     """
 
     def issue(self, operation: Any) -> Any:
-        """Have all replicas execute an operation; its result, or `LockLost`, and then it is never executed."""
+        """Have all replicas execute an operation, and return its result. After `LockLost` it is never executed."""
         return self._cluster._run(cast(Section, self._held).issue(operation))
 
     def _finish(self, error: BaseException | None) -> None:

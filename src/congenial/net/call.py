@@ -1,4 +1,4 @@
-"""An event at a process that is particular to its node: any call of it."""
+"""An event that only one kind of node knows: any call of one of its methods."""
 
 from __future__ import annotations
 

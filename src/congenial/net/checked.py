@@ -1,4 +1,4 @@
-"""Settings of a cluster that are what they are declared to be: from Python and from a TOML file alike.
+"""Checks the settings of a cluster against their declared types, from Python and from a TOML file alike.
 
 A setting is a field of a frozen dataclass. Its type is one of the kinds below, or is built from them. `msgspec` checks
 it strictly ("no" is not a bool, true is not a number), and the kind's description says in an error what is allowed:

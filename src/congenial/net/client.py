@@ -339,7 +339,7 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
             self.tell(Ask("ping", number, timeout=self.patience))
 
     def _break(self, why: str) -> None:
-        """There is no connection any more: what was held is lost, and what waits may ask again."""
+        """The connection is broken: what was held is lost, and calls that wait may ask again."""
         self._up.clear()
         self._why_down = self._refused or why
         self._pings.clear()

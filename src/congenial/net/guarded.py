@@ -67,7 +67,7 @@ class Section(Held):
     __slots__ = ()
 
     async def issue(self, operation: Any) -> Any:
-        """Have all replicas execute an operation; its result, or `LockLost`, and then it is never executed.
+        """Have all replicas execute an operation, and return its result. After `LockLost` it is never executed.
 
         An operation is made of numbers, strings, None, and tuples of such. A task that is cancelled while it waits does
         not learn the outcome.
@@ -107,8 +107,8 @@ class Guarded:
 
     @property
     def behind(self) -> int | None:
-        """How many operations others may have executed that the replica here has not, as far as is known here. None
-        while this member does not know: it is not in the cluster at the moment, or has just come."""
+        """How many operations that others may have executed this replica lacks, as far as this member knows. None if it
+        does not know: while it is not in the cluster, or has just joined."""
         return self._guard.behind()
 
     async def acquire(self) -> Section:

@@ -29,7 +29,7 @@ ONLY_HERE: Final = -1.0  # a timeout: do not even ask other members
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Losable:
-    """Something with a `name` that can be lost, and then knows why. `owner` is the task or thread that acquired it."""
+    """A lock or a section that is held and can be lost. `owner` is the task or thread that acquired it."""
 
     __slots__ = ("_again", "_body", "_callbacks", "_fence", "_why", "group", "mode", "name", "owner")
 
@@ -46,8 +46,8 @@ class Losable:
 
     @property
     def fence(self) -> int:
-        """The number for what the lock protects. It grows while the lock is held: of a semaphore when the members
-        change, and of a block that waits for a condition. So read it when it is used."""
+        """The number to pass to whatever the lock protects. It may grow while the lock is held: for a semaphore when
+        the members change, and for a block when it waits for a condition. So read it each time you use it."""
         return self._fence
 
     @property
@@ -88,11 +88,12 @@ class Losable:
             self.release()
 
     def valid_for(self) -> float:
-        """For how many seconds no other can hold the lock, even if this process were cut off now; 0 if it is not held.
+        """For how many seconds no other process can hold the lock, even if this one were cut off now; 0 if it is not
+        held.
 
-        It follows from the rates of clocks alone, whatever the network does: clocks may run differently by
-        `Timing.drift`. Infinite in a cluster that needs nobody else. In a cluster that does not follow views, others
-        may go on earlier, and then only fences help.
+        This holds whatever the network does, as long as clocks run at speeds that differ by at most `Timing.drift`.
+        Infinite where the others never go on without this process. In a cluster that does not follow views, others may
+        acquire the lock earlier, and then only fences help.
         """
         return self._lease_left() if self.held else 0.0
 
@@ -159,7 +160,7 @@ class Losable:
 
 
 class Loss:
-    """True or false, as a lock is lost or not, and can be awaited. This is what `held.lost` returns.
+    """True if a lock is lost, and False otherwise; it can be awaited. This is what `held.lost` returns.
 
     >>> import congenial
     >>> with congenial.join_blocking("a", {"a": "127.0.0.1:7101"}) as cluster:
@@ -295,7 +296,7 @@ class Held(Losable):
         self._fence = other.fence
 
     def _renumber(self, fence: int) -> None:
-        """It is held on, with another fence."""
+        """The lock stays held, with another fence."""
         self._fence = fence
         if self._on_fence is not None:
             self._on_fence()

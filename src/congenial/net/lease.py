@@ -1,4 +1,4 @@
-"""A lease: until when the others have surely not gone on without this process.
+"""A lease: the time until which the others are certain not to go on without this process.
 
 Where an algorithm survives crashes, the others go on without a process that has been silent for too long. It may be
 alive, and must know by its own clock when that can have happened (Gray & Cheriton 1989). What it hears from them is not
@@ -9,8 +9,8 @@ sent, so it will not suspect this process before that time is over, counted from
 A majority is needed to go on without a process. The lease lasts as long as this process and the peers that do not
 suspect it yet make a majority. While it is over, tasks do not enter, and nothing that is held counts as held.
 
-No common time is needed, only clocks that run equally fast, but for `Timing.drift`. The clock must not stop while the
-machine sleeps, and it must be read directly: that of an event loop may be as old as the last thing that the loop did.
+No common time is needed, only clocks whose speeds differ by at most `Timing.drift`. The clock must not stop while the
+machine sleeps. And it must be read directly: the time that an event loop gives may be as old as its last event.
 
 What remains: a single peer can suspect this process and persuade a majority that does not. The lease is then cut short
 by a message from that majority. If the message is lost together with the connection, this process learns of its

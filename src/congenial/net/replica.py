@@ -35,8 +35,8 @@ MOST_ENTRIES = 1 << EPOCH_BITS - 1  # in an epoch
 
 
 class Machine(Protocol):
-    """A deterministic state machine, of the user's. It may have two methods more: `snapshot()` returns its state as
-    bytes, and `restore(state)` takes over that of another one. Without them its attributes must be plain data.
+    """A deterministic state machine that a program provides. It may have two more methods: `snapshot()` returns its
+    state as bytes, and `restore(state)` takes over such a state. Without them its attributes must be plain data.
 
     >>> class Counter:
     ...     def __init__(self):

@@ -25,7 +25,7 @@ class Hearer(Protocol):
 
 
 class Above(Protocol):
-    """The connection."""
+    """What a stream calls in the layer above: the connection."""
 
     def on_other_frame(self, frame: Frame) -> None:
         """One that is not for the link."""

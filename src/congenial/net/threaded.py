@@ -168,7 +168,7 @@ class ThreadedSection(ThreadedHeld):
     __slots__ = ()
 
     async def issue(self, operation: Any) -> Any:
-        """Have all replicas execute an operation; its result, or `LockLost`, and then it is never executed."""
+        """Have all replicas execute an operation, and return its result. After `LockLost` it is never executed."""
         return await self._cluster._run_there(cast(Section, self._held).issue(operation))
 
 

@@ -1,11 +1,11 @@
 """Tries: a task asks for a lock once, and learns within a round trip or two if it cannot acquire it now.
 
-A node cannot take a request back, and its home does not tell it that others are inside. So the try goes beside the
-algorithm. The process asks for the lock as always, and then asks the home what became of it (`Try`). If the lock was
-granted, the grant is on its way before any answer. If not, the home passes the question on to all that it has let in
-(`Probe`). Each of them that is inside says so (`Tried`). One that is not has given back what it kept, and the process
-will be let in. When as many are inside as there may be, the try has failed. The request remains: when it is granted,
-the process enters and leaves immediately.
+A node cannot take a request back, and its home does not tell it that others are inside. So a try asks outside of the
+algorithm. The process asks for the lock as always, and then asks the home what became of the request (`Try`). If the
+lock was granted, the grant is on its way before any answer. If not, the home passes the question on to all that it has
+let in (`Probe`). Each of them that is inside says so (`Tried`). One that is not has given back what it kept, and the
+process will be let in. When as many are inside as there may be, the try has failed. The request remains: when it is
+granted, the process enters and leaves immediately.
 
 A question may get lost, or become pointless because the members change. It is asked again until there is an answer.
 """

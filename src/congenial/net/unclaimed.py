@@ -13,7 +13,7 @@ from congenial.net.roster import ORIGINAL
 
 
 class Unclaimed:
-    """Keeps them until the object is named. When they are too many, the replica is gone before it has begun."""
+    """Keeps them until the object is named. If there are too many, this member gives up its replica."""
 
     def __init__(self, membership: Membership, vocabulary: Vocabulary) -> None:
         self.membership = membership

@@ -1,30 +1,31 @@
 """Leases in a cluster whose members change: until when no view without this process can be served.
 
-A member's lease comes from voters. A voter answers each beat of a member with a grant: for so many seconds, counted
-from when the beat was sent, no view without that member is served. That is as long as the voter waits for the next sign
-of life (`Link.patience_left`), so a member that has crashed is hardly waited for twice. The lease lasts as long as
+A member gets its lease from voters. A voter answers each beat of a member with a grant: for so many seconds, counted
+from the sending of the beat, no view without that member is served. The voter waits equally long for the next sign of
+life (`Link.patience_left`), so others rarely wait twice for a member that has crashed. The lease lasts as long as the
 grants of a majority of the voters do.
 
-That holds because a home serves only when all members of its view have told it what they hold, and each of them tells
-as well for how long leases of processes last that are members no more, as far as it knows. A majority of the voters of
-the last view are members of the next one (`congenial.parts.views`), so one of the voters that granted the lease is
-among those that tell, if the voters are the same. It grants nothing in the old view any more, nor between its vote for
-the next view and the beginning of that.
+This is safe because a home serves only when all members of its view have told it what they hold. Each of them also
+tells how long, as far as it knows, the leases of processes last that are no longer members. A majority of the voters of
+the last view are members of the next one (`congenial.parts.views`). So if the voters are the same, one of those that
+granted the lease is among those that tell. It grants nothing in the old view any more, nor between its vote for the
+next view and the beginning of that view.
 
 Where the voters change, the new ones must know what the old ones had granted:
-- A member takes its lease along into the next view, and tells how long it lasts. Until it has told, it is as if each
-  other one had made a grant when the view began. The same goes for a voter that was restarted and has forgotten.
-- All are told how long leases of excluded processes last. If the view is over before that, nobody knows what the others
-  had granted, and it is as if this process had made a grant when the view began.
+- A member takes its lease along into the next view, and tells how long it lasts. Until it has told, every other process
+  acts as if it had made a grant when the view began. The same goes for a voter that was restarted and has forgotten.
+- All are told how long leases of excluded processes last. If the view ends before that, nobody knows what the others
+  had granted, and this process acts as if it had made a grant when the view began.
 
-A process that is restarted must not have forgotten what it knew of leases. So it keeps a record on disk, with each
-view, of how long leases may last: those of members, of others, and its own. It counts from its restart, and begins with
-what it knew when the view began: that is as if nobody had told it anything yet. It may be the only one that knows of
-its own lease, if those that granted it are away. If it was stopped as it should be, it has no lease.
+A restarted process must still know what it knew of leases. So with each view it keeps a record on disk of how long
+leases may last: those of members, of other processes, and its own. After a restart it counts these times from the
+restart, and begins with what it knew when the view began, as if no process had told it anything since. It may be the
+only one that knows of its own lease, if those that granted it are away. A process that was stopped properly has no
+lease.
 
-A member that was excluded and is back tells itself for how long its old lease lasts: its programs may rely on that. So
-the grants of others to it do not count, which may be later. For one that was restarted they count: programs that it has
-served may still be there. A member that has left holds nothing (`View.left`), and is not waited for.
+A member that was excluded and has returned tells by itself how long its old lease lasts, since its programs may rely on
+that. The grants of others to it may end later, and do not count. For a restarted member they count: programs that it
+has served may still be there. A member that has left holds nothing (`View.left`), and is not waited for.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ class Result:
 
     `fairness` is Jain's index of the processes' mean waiting times. `concurrency_mean` is averaged over the time when
     any process is inside. `sync_delay` is the time from the end of a session to the next one, while a process waits.
-    Entries are `lone` if no process competes with them. Some of them are free; of the others it is known what the
-    cheapest and the dearest cost in messages.
+    `lone_entries` are those with which no other process competes, and `free_entries` those of them that cost no
+    messages. Each of the others costs `lone_cost_min` to `lone_cost_max` messages.
     `intervals` holds half the width of each measure's 95% confidence interval, if there are several runs.
 
     >>> from congenial.sim.simulate import simulate

@@ -38,7 +38,12 @@ def simulate(
     progress: Progress | None = None,
     **parameters: Unpack[ScenarioFields],
 ) -> Result:
-    """Simulate an algorithm, or a scenario. The `parameters` are those of `Scenario`; `run` says what the others mean.
+    """Simulate an algorithm, or a scenario. The `parameters` are those of `Scenario`.
+
+    The scenario is run `repeat` times, with seeds seed, seed+1, ... With a `precision` (0.02: within 2%) it is run at
+    least that often, and until the 95% confidence intervals of messages, waiting time and throughput are within that
+    share of the mean. `trace` names a file for all events of a single run, one JSON object a line. `progress` is called
+    from time to time with the number of entries so far.
 
     >>> simulate("ricart-agrawala", nodes=5, requests=20).messages_per_entry
     8.0
@@ -63,12 +68,7 @@ def run(
     trace: str = "",
     progress: Progress | None = None,
 ) -> Result:
-    """Run a scenario `repeat` times, with seeds seed, seed+1, ...
-
-    With a `precision` (0.02: within 2%) it is run at least that often, and until the 95% confidence intervals of
-    messages, waiting time and throughput are within that share of the mean. `trace` names a file for all events, one
-    JSON object a line; it goes with a single run.
-    """
+    """Run a scenario; the other parameters are those of `simulate`."""
     check_runs(seed, repeat, precision)
     callback(progress, "progress")
     if not isinstance(trace, str) and trace is not None:

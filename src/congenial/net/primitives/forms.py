@@ -29,7 +29,7 @@ from congenial.net.primitives.together import AllOf
 
 
 class Primitives:
-    """What has locks and notes has these."""
+    """Synchronisation primitives, for everything that has locks and notes."""
 
     def all(self: Desk, *locks: Acquirable[Any] | str | bytes, timeout: float | None = None) -> AllOf:
         """Several locks at once, without deadlock; a name stands for a mutex."""
