@@ -411,3 +411,36 @@ def test_members_that_forget_one_after_the_other_are_told_nothing_of_it() -> Non
             await story.at(name, lambda cluster: story._enter(cluster, "x"))
 
     play(tell)
+
+
+def test_fences_do_not_go_back_when_a_cluster_of_many_changes_is_founded_anew() -> None:
+    """A second after the other one has ended, and nobody remembers it. Once a process that came and went all the time
+    caused a hundred views a second, more than the clock counts."""
+
+    async def tell(story: Story) -> None:
+        async def fence() -> int:
+            async def acquire(cluster: Cluster) -> int:
+                async with cluster.mutex("x", timeout=10.0) as held:
+                    return held.fence
+
+            return max([await story.at(name, acquire) for name in "abc"])
+
+        seeds = tuple(story.places.values())
+        story.places["guest"] = "127.0.0.4:7101"
+        begin = story.loop.now
+        while story.loop.now < begin + 5.0:
+            await story.start("guest", seeds)
+            await story.at("guest", lambda cluster: cluster.ready())
+            await story.at("guest", lambda cluster: cluster.leave())
+            story.crash("guest")
+            shutil.rmtree(story.folder / "guest")
+        assert story.views() > 100
+        last = await fence()
+        for name in "abc":
+            story.crash(name)
+            shutil.rmtree(story.folder / name)
+        await asyncio.sleep(1.0)
+        await asyncio.gather(*[story.start(name) for name in "abc"])
+        assert await fence() > last
+
+    play(tell)

@@ -177,6 +177,17 @@ def test_the_view_says_who_has_left_and_holds_nothing(process: int) -> None:
     assert (process, 0) in view.voters
 
 
+def test_a_leader_that_pauses_proposes_the_next_view_when_it_goes_on() -> None:
+    cluster = Cluster(IN_VIEWS, 3)
+    views = cluster.nodes[0].views
+    views.paused = True
+    cluster.lose(2)
+    assert views_of(cluster)[:2] == [(0, (0, 1, 2))] * 2
+    cluster.do(0, views.go_on)
+    cluster.settle()
+    assert views_of(cluster)[:2] == [(1, (0, 1))] * 2
+
+
 def test_a_voter_that_cannot_be_let_go_keeps_nobody_from_joining_and_leaving() -> None:
     """It wants to keep its vote, but too few voters would be members without it. Once there was no new view at all."""
     cluster = visitors(3, 2)

@@ -49,30 +49,52 @@ def hopeless_since(membership: Membership, now: float) -> float | None:
     return membership.started_at + membership.timing.gather - membership.timing.suspect_after
 
 
-def advice(membership: Membership, away: list[Link]) -> str:
-    """Since when these peers are missing, and what to do."""
-    if forgotten(membership):
-        return ". Too few voters remember: stop all members, remove all state directories, and start all members"
-    if any([IN_USE in link.refusal for link in away]):
-        return f". Two processes have the name {membership.name!r}: stop one of them"
-    never = [link.name for link in away if not link.connections]
-    told = [f"never heard of {', '.join(never)}"] if never else []
-    for link in away:
-        if link.connections:
-            heard = time.localtime(time.time() - (membership.now() - link.heard_at))
-            told.append(f"{link.name} last heard of at {time.strftime('%H:%M:%S', heard)}")
-    voters = len(membership.electorate())
-    needed = f"a majority, {voters // 2 + 1} of {voters} voters, must be there"
-    if not membership.roster.open or not membership.rejoins:
-        needed = f"all {membership.n} members must be there"
-    return f". {'; '.join(told)}: start what does not run, and see that it can be reached; {needed}" if told else ""
+class Lack:
+    """What is told about peers that are away, or about a majority that has forgotten: then nothing else matters."""
 
+    def __init__(self, membership: Membership, away: list[Link]) -> None:
+        self.membership = membership
+        self.away = away
+        self.forgotten = forgotten(membership)
 
-def _reasons(membership: Membership, away: list[Link]) -> str:
-    names = forgotten(membership)
-    if names:
-        return f"{' and '.join([repr(name) for name in names])} have forgotten what was agreed on"
-    return "; ".join([f"{link.name!r} is away{f' ({link.refusal})' if link.refusal else ''}" for link in away])
+    def reasons(self) -> str:
+        """Empty if nobody is away."""
+        if self.forgotten:
+            return f"{' and '.join([repr(name) for name in self.forgotten])} have forgotten what was agreed on"
+        told = [f"{link.name!r} is away{f' ({link.refusal})' if link.refusal else ''}" for link in self.away]
+        return "; ".join(told)
+
+    def advice(self) -> str:
+        """Since when these peers are missing, and what to do; empty if nobody is away."""
+        if self.forgotten:
+            return "Too few voters remember: stop all members, remove all state directories, and start all members"
+        if any([IN_USE in link.refusal for link in self.away]):
+            return f"Two processes have the name {self.membership.name!r}: stop one of them"
+        told = self._last_heard()
+        if not told:
+            return ""
+        return f"{'; '.join(told)}: start what does not run, and see that it can be reached; {self._needed()}"
+
+    def _last_heard(self) -> list[str]:
+        never = [link.name for link in self.away if not link.connections]
+        told = [f"never heard of {', '.join(never)}"] if never else []
+        for link in self.away:
+            if link.connections:
+                heard = time.localtime(time.time() - (self.membership.now() - link.heard_at))
+                told.append(f"{link.name} last heard of at {time.strftime('%H:%M:%S', heard)}")
+        return told
+
+    def _needed(self) -> str:
+        membership = self.membership
+        if not membership.roster.open or not membership.rejoins:
+            return f"all {membership.n} members must be there"
+        voters = len(membership.electorate())
+        return f"a majority, {voters // 2 + 1} of {voters} voters, must be there"
+
+    def advised(self, what: str) -> str:
+        """This and the advice, if there is any."""
+        advice = self.advice()
+        return f"{what}. {advice}" if advice else what
 
 
 def cannot_serve(membership: Membership) -> bool:
@@ -82,13 +104,11 @@ def cannot_serve(membership: Membership) -> bool:
 
 def degraded(membership: Membership, lock: str) -> ClusterDegraded:
     """Why a lock cannot be acquired."""
-    away = missing(membership)
-    if not away and not membership.is_member():
+    lack = Lack(membership, missing(membership))
+    if not lack.away and not membership.is_member():
         return not_settled(membership, f"lock {lock!r} cannot be acquired now: ")
-    return ClusterDegraded(
-        f"lock {lock!r} cannot be acquired now: {_reasons(membership, away)}{advice(membership, away)}",
-        tuple([link.name for link in away]),
-    )
+    text = lack.advised(f"lock {lock!r} cannot be acquired now: {lack.reasons()}")
+    return ClusterDegraded(text, tuple([link.name for link in lack.away]))
 
 
 class Complaint:
@@ -108,7 +128,7 @@ class Complaint:
             if since is not None and now - since >= membership.timing.suspect_after:
                 self.made = True
                 names = ",".join([link.name for link in away])
-                reason = advice(membership, away).removeprefix(". ")
+                reason = Lack(membership, away).advice()
                 log(logging.WARNING, "locks.wait", node=membership.name, missing=names, reason=reason)
 
 
@@ -119,15 +139,16 @@ def not_open(membership: Membership, brief: bool = False) -> ClusterDegraded:
     absent = tuple([membership.name_of(peer) for peer in membership.roster.absent()])
     reasons = [f"{link.name}: {link.refusal}" for link in membership.links if link.name in absent and link.refusal]
     why = f" ({'; '.join(reasons)})" if reasons else ""
-    away = [link for link in membership.links if link.name in absent]
-    more = "" if brief else advice(membership, away)
-    return ClusterDegraded(f"{membership.name!r} still waits for {', '.join(absent)}{why}{more}", absent)
+    text = f"{membership.name!r} still waits for {', '.join(absent)}{why}"
+    if not brief:
+        text = Lack(membership, [link for link in membership.links if link.name in absent]).advised(text)
+    return ClusterDegraded(text, absent)
 
 
 def not_settled(membership: Membership, what: str = "") -> ClusterDegraded:
     """Why this process cannot acquire locks as a member, not yet or no longer. Members all hear each other."""
     away = [link for link in membership.links if link.away or link.connection is None]
-    why = _reasons(membership, away) or "the others have not agreed on it yet, or one of them does not hear it"
+    why = Lack(membership, away).reasons() or "the others have not agreed on it yet, or one of them does not hear it"
     return ClusterDegraded(f"{what}{membership.name!r} is not a member yet: {why}", tuple([link.name for link in away]))
 
 
@@ -139,9 +160,9 @@ def why_not_ready(membership: Membership, settled: bool) -> str:
         return f"{membership.name!r} is leaving the cluster"
     if not membership.roster.open:
         return str(not_open(membership, brief=True))
-    if forgotten(membership):
-        return _reasons(membership, [])
-    away = ", ".join([link.name for link in missing(membership)])
-    if away:
-        return f"too few members are there, without {away}"
+    lack = Lack(membership, missing(membership))
+    if lack.forgotten:
+        return lack.reasons()
+    if lack.away:
+        return f"too few members are there, without {', '.join([link.name for link in lack.away])}"
     return "" if settled else str(not_settled(membership))

@@ -7,6 +7,7 @@ their order. It is told of suspicions, and tells the layer above of new views.
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import Final, Protocol
 
 from congenial.kernel.effects import EVERYONE, Effect
@@ -19,6 +20,7 @@ from congenial.net.errors import ProtocolError
 from congenial.net.link import MOST_PATIENT, Link
 from congenial.net.membership import Membership
 from congenial.net.names import MOST_PROCESSES
+from congenial.net.roster import TICKS
 from congenial.net.seat import Seat
 from congenial.net.view_lease import Grants, Record, ViewLease, lives_of
 from congenial.net.wire import Echo
@@ -29,6 +31,22 @@ from congenial.transform.views import ViewsNode
 VIEWS_KEY: Final = "\3"  # no lock has it
 MOVED: Final = " by seeds"  # ends what a process says about itself that has entered by seeds, from any address
 LEASES: Final = "leases"  # where the storage has what is to be known of them after a restart
+AT_ONCE: Final = 8  # views that may follow each other without a pause
+
+
+class Pace:
+    """How fast views may follow each other, so that fences do not run ahead of the clock (`congenial.net.roster`)."""
+
+    def __init__(self) -> None:
+        self.due_at = -math.inf  # when the next view may be proposed, or a few views later
+
+    def count(self, now: float) -> None:
+        """There is a view."""
+        self.due_at = min(max(self.due_at, now - AT_ONCE / TICKS) + 1 / TICKS, now + AT_ONCE / TICKS)
+
+    def wait(self, now: float) -> float:
+        """How many seconds to wait before the next view is proposed."""
+        return max(self.due_at - now, 0.0)
 
 
 class Follower(Protocol):
@@ -62,6 +80,7 @@ class Agreement:
         self.grants = Grants(membership.me, longest)
         self.record = Record(*(membership.storage.load(LEASES) or ()))
         self.lives = lives_of(self.view)  # of the members, by process
+        self.pace = Pace()
         self.stopped = False
 
     @property
@@ -179,12 +198,30 @@ class Agreement:
         if self.since < 0 and not self.node.views.takes_part:
             self.gone.set()
         self._know_members()
+        self._keep_pace()
         self.lives = lives_of(view)
         granted = self.grants.on_view(before, view, self.since)
         promised = self.lease.begin(view, self.node.views.birth, self.since)
         self.keep_record()
         self.follower.on_view(view, self.since, max(granted, promised))
         self._inform_strangers()
+
+    def _keep_pace(self) -> None:
+        self.pace.count(self.membership.now())
+        if not self.node.views.paused:
+            self._pause()
+
+    def _pause(self) -> None:
+        """Propose no view before it is time for the next one."""
+        wait = self.pace.wait(self.membership.now())
+        self.node.views.paused = wait > 0.0
+        if wait > 0.0:
+            self.membership.loop.call_later(wait, self._go_on)
+
+    def _go_on(self) -> None:
+        self._pause()
+        if not self.node.views.paused:
+            self.step(Call(lambda _, out: self.node.views.go_on(out)))
 
     def _inform_strangers(self) -> None:
         """Those that are connected, but no members, may know nobody else who can tell them of this view. Voters tell

@@ -145,6 +145,7 @@ class Host:
         except OSError as error:
             log(logging.ERROR, "node.failed", node=self.name, reason=self._cannot_save(error))
         finally:
+            self.turn.silent = True  # whatever still happens here is of no consequence
             self.storage.abandon()
             forks.unwatch(self)
 

@@ -38,7 +38,8 @@ one scale. Their upper bits count ticks of a 32nd of a second since 2025, and ea
 The largest tick of any fence or incarnation that it knows of is what a member remembers, in its state directory. The
 founding takes the largest of all members. Hence *the first fence of a new cluster is larger than every fence that any
 of its members remembers*, whatever the clocks say. Where nobody remembers anything, it is larger if the clock is right
-and the old cluster began fewer than 32 epochs in each second of its life.
+and the old cluster began fewer than 32 epochs in each second of its life. `congenial.net.agreement` sees to that: but
+for a few, no more than 32 views begin in a second.
 """
 
 from __future__ import annotations

@@ -171,6 +171,7 @@ class Views(Part):
         self.takes_part = me < founders  # does this process want to be a member?
         self.keeps_vote = False  # and if not, does it want to be a voter?
         self.renewing = False  # is another view needed, whatever its members?
+        self.paused = False  # does this process propose no view for the moment?
         self.later: list[tuple[int, Message]] = []  # what has come for later views: sender, message
         self.informed: set[int] = set()  # processes that I have sent the view
         self.before: tuple[int, ...] = ()  # the members before this view
@@ -361,8 +362,15 @@ class Views(Part):
 
     # -- the next view ---------------------------------------------------------------------------------
 
+    def go_on(self, out: Out) -> None:
+        """After a pause."""
+        self.paused = False
+        self._review(out)
+
     def _review(self, out: Out) -> None:
         """If this process leads, and there is a reason for another view, propose it."""
+        if self.paused:
+            return
         if self.votes() and self._leads() and self.has_majority() and self._all_answer(out):
             wanted = self._wanted()
             if wanted is not None and (self.renewing or wanted[:2] != (self.view.members, self.view.voters)):
