@@ -239,10 +239,10 @@ def test_a_member_that_has_entered_remembers_what_it_has_granted() -> None:
     play(tell)
 
 
-@pytest.mark.parametrize("by", ["name", "number"])
-def test_a_voter_whose_name_is_not_known_here_can_be_removed(by: str) -> None:
+@pytest.mark.parametrize(("by", "asker"), [("name", "b"), ("number", "b"), ("number", "a")])
+def test_a_voter_whose_name_is_not_known_here_can_be_removed(by: str, asker: str) -> None:
     """A member that was restarted knows the number of a voter that is away, and not its name. Once it said that it had
-    removed it, and had not."""
+    removed it, and had not. Another member, which knows the name, refused the number."""
 
     async def tell(story: Story) -> None:
         for guest, number in (("b", 2), ("c", 3)):
@@ -256,7 +256,7 @@ def test_a_voter_whose_name_is_not_known_here_can_be_removed(by: str) -> None:
         await story.at("b", lambda cluster: cluster.ready())
         (away,) = [member.name for member in story.clusters["b"].members() if not member.present]
         assert away.startswith("process ")
-        await story.at("b", lambda cluster: cluster.assign("c" if by == "name" else away, "gone"))
+        await story.at(asker, lambda cluster: cluster.assign("c" if by == "name" else away, "gone"))
         assert [member.name for member in story.clusters["b"].members()] == ["a", "b"]
 
     play(tell, founders=1)

@@ -55,8 +55,8 @@ async def assign(agreement: Agreement, name: str, role: str) -> None:
     check_wish(name, role)
     membership = agreement.membership
     process = process_number(name, membership.founders)
-    for other in agreement.everyone():  # a voter that is away may be known by its number only
-        if membership.name_of(other) == name:
+    for other in agreement.everyone():  # a voter that is away may be known by its number only, here or elsewhere
+        if name in (membership.name_of(other), f"process {other}"):
             process = other
     _check(members_of(agreement), membership.name_of(process), name, role)
     patience = 2 * membership.timing.suspect_after + 1
