@@ -51,6 +51,9 @@ class World(VirtualCluster):
         self.violations: list[str] = []
         self.hit: set[str] = set()
         self.forgetful = ""  # the member that has lost its memory and has no vote yet
+        self.promoted: set[str] = (
+            set()
+        )  # those that are about to become voters, and must not be lost for good meanwhile
         self.lasting = list(self.places)  # those that are to be there in the end: founders, or others in their places
         self.by_seeds: set[str] = set()  # those of them that do not start as founders
         self.births: dict[str, int] = {}  # of their memories
@@ -198,7 +201,7 @@ class World(VirtualCluster):
         self.hit.discard(name)
 
     async def _crash_for(self, name: str, seconds: float) -> None:
-        forgets = not self.forgetful and self.rng.random() < 0.3 and self._suffice(name)
+        forgets = not self.forgetful and self.rng.random() < 0.3 and name not in self.promoted and self._suffice(name)
         self.crash(name)
         if forgets:
             self.forgetful = name
@@ -243,7 +246,7 @@ class World(VirtualCluster):
     async def _go(self, name: str, leaves: bool) -> None:
         """A process leaves, or crashes and does not come back. If it has a vote that is needed it leaves, while no
         other one is hit."""
-        while (self.hit or self.departing) and not self._suffice():
+        while name in self.promoted or ((self.hit or self.departing) and not self._suffice()):
             await asyncio.sleep(0.1)
         cluster = self.clusters.get(name)
         if cluster is not None and (leaves or not self._suffice()):
@@ -377,12 +380,17 @@ class World(VirtualCluster):
     async def _assign(self, name: str, role: str) -> None:
         """Some member gives a role to another one, if it can."""
         askers = [asker for asker in self._well() if self._takes_part(asker)]
+        if role == "voter" and name in (self.forgetful, *self.promoted):
+            return  # the vote of a process that has forgotten would be lost with its memory
         if askers:
             asker = self.rng.choice(askers)
+            promoted = {name} if role == "voter" else set()
+            self.promoted |= promoted
             machine = self.machines[asker]
             asking = self.network.run(machine, self._try_to_assign(self.clusters[asker], name, role))
             while not asking.done() and not machine.crashed:
                 await asyncio.sleep(0.05)
+            self.promoted -= promoted
             self.note(f"{asker} makes {name} {role}: {asking.result() if asking.done() else 'crashed'}")
 
     async def _try_to_assign(self, cluster: Cluster, name: str, role: str) -> str:
