@@ -16,7 +16,7 @@ from congenial.lab.results import SweepResult
 from congenial.lab.rows import TableRow, markdown
 from congenial.lab.sources import code_behind
 from congenial.lab.sweep import Sweep
-from congenial.lab.written import with_parts
+from congenial.lab.written import made_by, with_parts
 from congenial.systems.catalogue import find_algorithm
 
 HERE = Path(__file__).parent
@@ -35,7 +35,8 @@ def code() -> str:
 
 
 def about() -> str:
-    return f"Figures and table made by congenial {__version__} (code {code()}) with\n\n    {COMMAND}"
+    made = made_by(code(), PAGE.read_text(encoding="utf-8"), HERE)
+    return f"Figures and table made by congenial {__version__} ({made}) with\n\n    {COMMAND}"
 
 
 def table(result: SweepResult) -> str:

@@ -49,6 +49,7 @@ VERDICTS = [
     (Trend(("f",), W), {2: 1.0, 5: 0.9, 10: 0.5}, 0.001, "reproduced"),
     (Trend(("f",), W), {2: 1.0, 5: 1.001, 10: 0.5}, 0.01, "reproduced"),  # no more than chance
     (Trend(("f",), W), {2: 1.0, 5: 1.2, 10: 0.5}, 0.01, "partly"),
+    (Trend(("f",), W), {2: 1.0, 3: 1.02, 4: 1.04, 5: 1.06, 10: 0.5}, 0.015, "partly"),  # each step within chance
     (Trend(("f",), W), {2: 1.0, 5: 1.3, 10: 0.5}, 0.01, "not reproduced"),  # more than half of the way back
     (Trend(("f",), W), {2: 1.0, 5: 0.9, 10: 0.99}, 0.1, "not reproduced"),
     (Trend(("f",), W), {2: 0.5, 5: 0.9, 10: 1.0}, 0.001, "not reproduced"),

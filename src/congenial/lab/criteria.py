@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations
 from math import hypot, isinf
 
 from congenial.lab.claims import (
@@ -131,8 +131,8 @@ class Everywhere(RatioCriterion):
 
 @dataclass(frozen=True)
 class Trend(RatioCriterion):
-    """The ratio falls (or rises) from the first value to the last; partly, if some step goes the other way, but by no
-    more than half of the whole change."""
+    """The ratio falls (or rises) from the first value to the last; partly, if it goes the other way between some two
+    values, but by no more than half of the whole change."""
 
     rises: bool = False
 
@@ -142,10 +142,10 @@ class Trend(RatioCriterion):
         ends = f"{ratios[0]} at {show_value(found[0][1])}, {ratios[-1]} at {show_value(found[-1][1])}"
         if not self._moves(ratios[0], ratios[-1]):
             return Finding(ends, NOT_REPRODUCED)
-        back = [steps for steps in pairwise(found) if self._moves(steps[1][2], steps[0][2])]
+        back = [pair for pair in combinations(found, 2) if self._moves(pair[1][2], pair[0][2])]
         if not back:
             return Finding(ends, REPRODUCED)
-        (_, before, first), (_, after, second) = max(back, key=lambda steps: abs(steps[1][2].value - steps[0][2].value))
+        (_, before, first), (_, after, second) = max(back, key=lambda pair: abs(pair[1][2].value - pair[0][2].value))
         text = f"{ends}; {'falls' if self.rises else 'rises'} from {show_value(before)} to {show_value(after)}"
         small = 2 * abs(second.value - first.value) <= abs(ratios[-1].value - ratios[0].value)
         return Finding(text, PARTLY if small else NOT_REPRODUCED)

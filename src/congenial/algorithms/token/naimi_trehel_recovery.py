@@ -8,9 +8,10 @@ the one with the smallest number wins, and the others observe. An observer that 
 itself. The elected process makes a token and tells all others: everyone makes it its father, forgets its next, and asks
 again if it waits.
 
-Naimi & Trehel 1988 and Velazquez 1993, section 4. One thing is corrected: two processes can become each other's next,
-and would tell each other forever that all is well (docs/errata.md). A process that was told so once queries the second
-time. The rest is added, for a process that recovers, which the paper does not consider, and for a lost message:
+Naimi & Trehel 1988 and Velazquez 1993, section 4. They do not say how often a process may consult. If there is no end
+to it, two processes that have become each other's next tell each other forever that all is well (docs/errata.md). Here
+a process that was told so once queries the second time. The rest is added, for a process that recovers, which the paper
+does not consider, and for a lost message:
 - A process that recovers knows nothing, and begins with a query. Until that query (not one of an earlier life) is
   answered, or an election is over, it accepts no request and no token: the token may be an old one.
 - Tokens are numbered by eras. An election begins a new era, which all processes keep through crashes. Older tokens are

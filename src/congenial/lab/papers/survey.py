@@ -79,7 +79,8 @@ TOKENS = table(
         row("Singhal (heuristic)", "singhal-heuristic", "N; (N+1)/2 in light traffic", "0", "n",
             {"light": "(n+1)/2", "heavy": "n"}),
         growing("Naimi-Trehel", "naimi-trehel", "avg log N", "log2(n)"),
-        row("Mishra-Srimani", "mishra-srimani", "L*N + (N-1)", "0", "n", {"heavy": "n"}),
+        row("Mishra-Srimani", "mishra-srimani", "N; L*N + (N-1) for L entries with bounded numbers", "0", "n",
+            {"heavy": "n"}),
         row("Nishio-Li-Manning", "nishio-li-manning", "N", "0", "n", {"heavy": "n"}),
     ),
 )  # fmt: skip

@@ -195,6 +195,10 @@ TOKEN_GME = Paper(
         " the first secondary holder one.",
         "The channels' bandwidth of 100 Kb per unit of time is 3125 integers of 32 bits per unit.",
         "Message size is the mean number of integers in a message; headers (sender, kind of message) are not counted.",
+        "RA2 is partly guessed: the text of Joung 2002 was not available, only his outline, which has the two vectors"
+        " and what each is for. Guessed are which messages carry which vector, how requests that do not know of each"
+        " other are ordered, and that INVITE and REPLY stand for other messages (`congenial.algorithms.group.ra2`). All"
+        " ratios of figure 6 depend on it.",
         "RA2 runs on FIFO channels, which its compressed vectors need; TokenGME on channels that do not keep order.",
         "The paper gives only the range of a figure's values; the values within that range are our choice.",
         "Every process makes 500 requests, as in the paper, and a run ends when all are served. But the runs of figure"
