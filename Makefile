@@ -9,11 +9,14 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 SOURCES := $(shell find src -name '*.py' -o -path '*/studio/page/*') setup.py pyproject.toml README.md
 # For two cores: the third worker has work while tests of the network wait.
 PYTEST := $(BIN)/python -m pytest -q -n 3 --dist worksteal
-# The tests of the compiled rooms run once more interpreted, some of them in `make test` and the rest in `make test-deep`.
+# What one message of a lock runs through is compiled as well (COMPILED_TOO in setup.py). These are the tests of it.
+LOCK_TESTS := $(patsubst %,tests/net/test_net_%.py,codec doors fences lease_rules lease_schedules links lock_objects locks \
+  many_locks own_homes queue seats semaphores tries viewed)
+# Tests of what is compiled run once more interpreted, some of them in `make test` and the rest in `make test-deep`.
 # The laboratory, the command line and most of the network are never compiled.
 INTERPRETED_QUICK := $(addprefix tests/,kernel paper traces sim checker/test_explorer_faults.py test_public_api.py)
 INTERPRETED_REST := $(addprefix tests/,parts conformance group faults weak transform checker/test_state_counts.py \
-  checker/test_known_results.py)
+  checker/test_known_results.py) $(LOCK_TESTS)
 # The tests that test-pythons runs. By default all of them compiled, and as plain Python those above and tests/cli.
 PYTHON_TESTS ?=
 # Without files of byte code, every process of the tests would compile them all again.

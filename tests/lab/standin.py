@@ -11,7 +11,7 @@ from congenial.cli import main
 from congenial.lab import papers
 from congenial.lab.papers import Paper
 from congenial.lab.parameters import METRICS
-from congenial.lab.replication import Record, Value
+from congenial.lab.replication import RunRecord, Value
 from congenial.lab.results import SweepResult
 from congenial.lab.store import Store
 from congenial.lab.sweep import Sweep
@@ -29,7 +29,7 @@ TINY = Sweep(
 def made_up(parameter: str, ratios: Mapping[Value, float], noise: float = 0.0) -> SweepResult:
     """An outcome of two algorithms in which every metric has these ratios, give or take some noise."""
     sweep = Sweep(("suzuki-kasami", "ricart-agrawala"), {parameter: tuple(ratios)}, least=3, most=3)
-    records: dict[tuple[Value, ...], dict[str, list[Record]]] = {}
+    records: dict[tuple[Value, ...], dict[str, list[RunRecord]]] = {}
     for point in sweep.points():
         wobble = (-noise, 0.0, noise)
         records[point] = {
@@ -39,10 +39,10 @@ def made_up(parameter: str, ratios: Mapping[Value, float], noise: float = 0.0) -
     return SweepResult(sweep, records)
 
 
-def _record(sweep: Sweep, point: tuple[Value, ...], algorithm: int, number: int, value: float) -> Record:
+def _record(sweep: Sweep, point: tuple[Value, ...], algorithm: int, number: int, value: float) -> RunRecord:
     work = sweep.replication(sweep.algorithms[algorithm], point, number)
     measures = {**dict.fromkeys(METRICS, value), "lone_entries": 0.0, "free_entries": 0.0}
-    return Record(work, measures, 1, 1, 0.0, "")
+    return RunRecord(work, measures, 1, 1, 0.0, "")
 
 
 def recorded(sweep: Sweep, values: Mapping[str, list[float]]) -> Store:
@@ -52,7 +52,7 @@ def recorded(sweep: Sweep, values: Mapping[str, list[float]]) -> Store:
         for algorithm, measured in values.items():
             for number, value in enumerate(measured):
                 work = sweep.replication(algorithm, point, number)
-                store.add(Record(work, dict.fromkeys(METRICS, value), 1, 1, 0.0, ""))
+                store.add(RunRecord(work, dict.fromkeys(METRICS, value), 1, 1, 0.0, ""))
     return store
 
 

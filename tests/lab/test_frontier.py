@@ -36,7 +36,7 @@ from congenial.lab.papers.frontier import (
     loads,
 )
 from congenial.lab.papers.paper import Paper
-from congenial.lab.replication import Record
+from congenial.lab.replication import RunRecord
 from congenial.lab.results import SweepResult
 from congenial.lab.store import Store
 from congenial.lab.sweep import Sweep
@@ -53,7 +53,7 @@ def made_up(measures: Mapping[str, Mapping[str, float]], sweep: Sweep = SWEEP) -
     store = Store()
     for record in recorded(sweep, dict.fromkeys(measures, [1.0] * sweep.least)).records.values():
         values = {**record.measures, **measures[record.replication.algorithm]}
-        store.add(Record(record.replication, values, 1, 1, 0.0, ""))
+        store.add(RunRecord(record.replication, values, 1, 1, 0.0, ""))
     return SweepResult.of(sweep, store)
 
 

@@ -19,7 +19,7 @@ from standin import TINY, recorded
 
 from congenial.kernel.errors import ConfigError
 from congenial.lab.api import sweep
-from congenial.lab.replication import Record, Replication, replicate
+from congenial.lab.replication import Replication, RunRecord, replicate
 from congenial.lab.results import SweepResult
 from congenial.lab.runner import SweepFailed, run_sweeps
 from congenial.lab.stopping import precise, records_at
@@ -118,7 +118,7 @@ def test_runs_of_other_code_are_not_reused(tmp_path: Path) -> None:
     store.add(replace(record, code="of yesterday"))
     assert Store(tmp_path).records == {}
     store.add(record)
-    assert list(Store(tmp_path).records.values()) == [Record.from_json(record.to_json())]
+    assert list(Store(tmp_path).records.values()) == [RunRecord.from_json(record.to_json())]
 
 
 def test_a_damaged_file_is_named_with_its_line(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The two doors of a lock that follows views do the same: `ViewDoor`, which calls its node itself, and `FollowingDoor`,
+"""The two doors of a lock that follows views do the same: `ViewDoor`, which calls its node itself, and `LockDoor`,
 whose node sits in a process shell. They get the same tasks, messages and views. What leaves on the links, what tasks
 are given and what they lose must not differ."""
 
@@ -27,7 +27,7 @@ from congenial.net.link import Link
 from congenial.net.numbering import Numbering
 from congenial.net.storage import Storage
 from congenial.net.turn import Turn
-from congenial.net.view_door import FollowingDoor, StepTools, ViewDoor
+from congenial.net.view_door import LockDoor, StepTools, ViewDoor
 from congenial.net.view_lease import ViewLease
 from congenial.net.wire import Data, LockData
 from congenial.parts.views import View
@@ -105,12 +105,12 @@ class Side:
         self.lock.serving = self.lock.is_home()
         above = cast(Any, self.below)
         problem = InEpochs(GROUP)
-        self.door: FollowingDoor
+        self.door: LockDoor
         if bare:
             tools = StepTools(PlainOut(), self.below.turn, self.below.link_to, self.below.vocabulary.table)
             self.door = ViewDoor(above, tools, "x", "x", self.lock, problem)
         else:
-            self.door = FollowingDoor(above, "x", "x", self.lock, problem)
+            self.door = LockDoor(above, "x", "x", self.lock, problem)
         self.waiting: dict[int, asyncio.Future[Held]] = {}
         self.holding: dict[int, Held] = {}
         self.lost: list[int] = []

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from cluster import Cluster
 
 from congenial.algorithms.group.home_gme import Ask
 from congenial.kernel.effects import SetTimer
+from congenial.kernel.errors import IllegalStep
 from congenial.kernel.node import INSIDE, WAITING
 from congenial.kernel.out import Outbox
 from congenial.problems.epochs import EPOCH_BITS, LAST_FENCE
@@ -61,6 +63,16 @@ def test_a_process_that_is_no_member_has_no_place() -> None:
     assert visitor.is_at_rest()
     visitor.request((0,), Outbox())
     assert not visitor.is_at_rest()
+
+
+def test_a_message_to_a_place_that_no_member_has_is_an_illegal_step() -> None:
+    """Once it went to another member instead."""
+    lock = lock_of(2)
+    lock.begin(1, (0, 1, 2), 1, True)
+    assert [lock.process(place) for place in range(3)] == [1, 2, 0]
+    for place in (-1, 3):
+        with pytest.raises(IllegalStep, match=f"process 2 sends to place {place} of 3, which is no other process"):
+            lock.process(place)
 
 
 def test_a_home_is_at_rest_only_when_all_have_told() -> None:

@@ -84,7 +84,8 @@ class Out:
         raise NotImplementedError
 
     def choose(self, options: int) -> int:
-        """One of 0..options-1: random in the simulator and on the network, each of them in turn in the checker."""
+        """One of 0..options-1: random in the simulator and on the network, each of them in turn in the checker. Not
+        for locks in views (`congenial.parts.homed`)."""
         raise NotImplementedError
 
     def save(self) -> None:
@@ -235,7 +236,8 @@ class Outbox(Out):
 
 @final
 class PlainOut(Out):
-    """What a step of a node did that only sends, enters and is ejected. It is used again and again: `clear` it."""
+    """What a step of a node did that only sends, enters and is ejected, as our own locks in views do
+    (`congenial.systems.view_locks`). It is used again and again: `clear` it."""
 
     def __init__(self) -> None:
         self.sent: list[tuple[int, Message]] = []

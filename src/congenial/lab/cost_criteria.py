@@ -8,7 +8,7 @@ from math import inf
 
 from congenial.kernel.spec import Law
 from congenial.lab.claims import NOT_REPRODUCED, PARTLY, REPRODUCED, Criterion, Finding
-from congenial.lab.replication import Record, Replication
+from congenial.lab.replication import Replication, RunRecord
 from congenial.lab.results import Results
 from congenial.sim.statistics import mean
 
@@ -75,11 +75,11 @@ class Costs(Criterion):
         law = Law(self.low, self.high)
         return law.least_for(sizes), law.most_for(sizes)
 
-    def _mean(self, record: Record, load: str) -> float:
+    def _mean(self, record: RunRecord, load: str) -> float:
         cost = record.measures[self.metric]
         return cost * record.entries / (record.entries - 1) if load in self.first_free else cost
 
-    def _entries(self, record: Record) -> list[float]:
+    def _entries(self, record: RunRecord) -> list[float]:
         """The least and the most of those entries, or handovers, of which each is known by itself."""
         measures = record.measures
         if self.metric == SYNC:
@@ -160,7 +160,7 @@ class Extra(Criterion):
         return Finding(text, NOT_REPRODUCED if not kept else PARTLY if missed else REPRODUCED)
 
 
-def _messages(record: Record) -> int:
+def _messages(record: RunRecord) -> int:
     return round(record.measures[COST] * record.entries)
 
 

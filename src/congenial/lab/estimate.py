@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from congenial.lab.replication import Record, Replication
+from congenial.lab.replication import Replication, RunRecord
 from congenial.lab.store import Store
 from congenial.lab.sweep import Sweep
 
@@ -25,7 +25,7 @@ def missing_runs(sweeps: Iterable[Sweep], store: Store) -> list[Replication]:
     return list(found.values())
 
 
-def seconds_of(runs: Iterable[Replication], known: Iterable[Record], jobs: int, compiled: bool) -> float:
+def seconds_of(runs: Iterable[Replication], known: Iterable[RunRecord], jobs: int, compiled: bool) -> float:
     """About how long these runs will take, judged by those of the same algorithm that are known already."""
     spent: dict[str, tuple[float, float]] = {}
     for record in known:

@@ -26,7 +26,11 @@ ROOMS = ("kernel", "problems", "parts", "algorithms", "transform", "systems", "s
 
 @dataclass(frozen=True)
 class Replication:
-    """One run of an algorithm. Options may follow its name: 'maekawa quorums=grid'."""
+    """One run of an algorithm. Options may follow its name: 'maekawa quorums=grid'.
+
+    >>> print(Replication("maekawa quorums=grid", (("nodes", 9),), seed=1).command())
+    congenial sim maekawa --set quorums=grid --nodes 9 --seed 1
+    """
 
     algorithm: str
     parameters: tuple[tuple[str, Value], ...]
@@ -73,8 +77,14 @@ class Replication:
 
 
 @dataclass(frozen=True)
-class Record:
-    """What a replication measured. `failure` says what went wrong, if anything; `code` identifies the code that ran."""
+class RunRecord:
+    """What a replication measured. `failure` says what went wrong, if anything; `code` identifies the code that ran.
+
+    >>> result = sweep(Sweep(["suzuki-kasami"], {"nodes": [3, 5]}, {"requests": 10}, most=3))
+    >>> run = result.runs[(5,)]["suzuki-kasami"][0]
+    >>> run.entries, run.measures["concurrency_max"]
+    (50, 1.0)
+    """
 
     replication: Replication
     measures: dict[str, float]
@@ -100,7 +110,7 @@ class Record:
         )
 
     @classmethod
-    def from_json(cls, line: str) -> Record:
+    def from_json(cls, line: str) -> RunRecord:
         data = json.loads(line)
         parameters = tuple(sorted(data["parameters"].items()))
         return cls(
@@ -113,10 +123,10 @@ class Record:
         )
 
 
-def replicate(work: Replication) -> Record:
+def replicate(work: Replication) -> RunRecord:
     result = run_once(work.scenario(), work.seed)
     seconds = result.deliveries / result.deliveries_per_second if result.deliveries_per_second else 0.0
-    return Record(
+    return RunRecord(
         work,
         _measures(result),
         result.entries,

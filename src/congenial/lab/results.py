@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from congenial.lab.parameters import METRICS, PARAMETERS, show_value
-from congenial.lab.replication import Record, Value
+from congenial.lab.replication import RunRecord, Value
 from congenial.lab.rows import TableRow, frame, write_csv
 from congenial.lab.stopping import close, precise, records_at
 from congenial.lab.store import Store
@@ -61,7 +61,7 @@ class SweepResult:
     """
 
     sweep: Sweep
-    runs: dict[Point, dict[str, list[Record]]]
+    runs: dict[Point, dict[str, list[RunRecord]]]
 
     @classmethod
     def of(cls, sweep: Sweep, store: Store) -> SweepResult:

@@ -13,7 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from dataclasses import dataclass, field
 
 from congenial.kernel.errors import CongenialError
-from congenial.lab.replication import Record, Replication, fingerprint, replicate
+from congenial.lab.replication import Replication, RunRecord, fingerprint, replicate
 from congenial.lab.stopping import next_count, records_at
 from congenial.lab.store import Store
 from congenial.lab.sweep import Point, Sweep
@@ -70,7 +70,7 @@ class _Run:
         self.progress = progress
         self.queue: list[tuple[float, int, Replication]] = []  # a heap, the most work first
         self.asked: set[str] = set()
-        self.submitted: dict[Future[Record], Replication] = {}  # in the order in which they start
+        self.submitted: dict[Future[RunRecord], Replication] = {}  # in the order in which they start
         self.interested: dict[str, list[_Goal]] = {}
         self.done = 0
         self.work_done: dict[str, tuple[float, float]] = {}  # per algorithm: cost, seconds
@@ -142,7 +142,7 @@ class _Run:
             self.asked.add(key)
             heapq.heappush(self.queue, (-work.cost(), len(self.asked), work))
 
-    def _finish(self, work: Replication, future: Future[Record]) -> None:
+    def _finish(self, work: Replication, future: Future[RunRecord]) -> None:
         try:
             record = future.result()
         except CongenialError:

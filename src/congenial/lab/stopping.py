@@ -6,13 +6,13 @@ gives the same results with any number of jobs, and when it is resumed.
 
 from __future__ import annotations
 
-from congenial.lab.replication import Record
+from congenial.lab.replication import RunRecord
 from congenial.lab.store import Store
 from congenial.lab.sweep import Point, Sweep
 from congenial.sim.statistics import half_width, mean
 
 
-def records_at(sweep: Sweep, point: Point, store: Store) -> dict[str, list[Record]] | None:
+def records_at(sweep: Sweep, point: Point, store: Store) -> dict[str, list[RunRecord]] | None:
     """The replications of a point, by algorithm, in the order of their seeds; None if some are still missing.
 
     The store may hold more of them, left by a more precise sweep. They are ignored.
@@ -37,7 +37,7 @@ def next_count(sweep: Sweep, point: Point, count: int) -> int:
     return min(sweep.most_at(point), count + max(1, count // 3))
 
 
-def close(sweep: Sweep, point: Point, records: dict[str, list[Record]]) -> bool:
+def close(sweep: Sweep, point: Point, records: dict[str, list[RunRecord]]) -> bool:
     """True if the ratios to the baseline are as close as claims need them here."""
     for metric in sweep.metrics:
         for bound, near in sweep.bounds(metric, point):
@@ -48,7 +48,7 @@ def close(sweep: Sweep, point: Point, records: dict[str, list[Record]]) -> bool:
     return True
 
 
-def precise(sweep: Sweep, records: dict[str, list[Record]]) -> bool:
+def precise(sweep: Sweep, records: dict[str, list[RunRecord]]) -> bool:
     """True if all means, and all ratios to the baseline, are as precise as the sweep asks."""
     for metric in sweep.metrics:
         samples = [[record.measures[metric] for record in found] for found in records.values()]
@@ -58,7 +58,7 @@ def precise(sweep: Sweep, records: dict[str, list[Record]]) -> bool:
     return True
 
 
-def _ratios(sweep: Sweep, metric: str, records: dict[str, list[Record]]) -> dict[str, list[float]]:
+def _ratios(sweep: Sweep, metric: str, records: dict[str, list[RunRecord]]) -> dict[str, list[float]]:
     """The ratios to the baseline, run by run; none if the baseline has a zero."""
     samples = {name: [record.measures[metric] for record in found] for name, found in records.items()}
     base = samples.pop(sweep.baseline)

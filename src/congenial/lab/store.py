@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from congenial.kernel.errors import ConfigError, CongenialError
-from congenial.lab.replication import Record, Replication, fingerprint
+from congenial.lab.replication import Replication, RunRecord, fingerprint
 from congenial.trace_files import check_folder_writable
 
 FILE = "replications.ndjson"
@@ -18,7 +18,7 @@ class Store:
 
     def __init__(self, folder: Path | None = None, look: bool = False, beside: Sequence[Path] = ()) -> None:
         self.path = folder / FILE if folder is not None else None
-        self.records: dict[str, Record] = {}
+        self.records: dict[str, RunRecord] = {}
         for other in beside:
             try:
                 self._read(other / FILE, look=True)
@@ -44,16 +44,16 @@ class Store:
                 file.truncate(len(data) - torn)
         for number, line in enumerate(data[: len(data) - torn].decode("utf-8", "replace").splitlines(), 1):
             try:
-                record = Record.from_json(line)
+                record = RunRecord.from_json(line)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise ConfigError(f"{path}, line {number} is no replication; delete the line or the file") from error
             if record.code == fingerprint(record.replication.algorithm):
                 self.records[record.replication.key()] = record
 
-    def get(self, work: Replication) -> Record | None:
+    def get(self, work: Replication) -> RunRecord | None:
         return self.records.get(work.key())
 
-    def add(self, record: Record) -> None:
+    def add(self, record: RunRecord) -> None:
         self.records[record.replication.key()] = record
         if self.path is not None:
             try:

@@ -1,9 +1,10 @@
 """A lock of a cluster whose members change (`congenial.net.viewed`).
 
 There may be very many of them, and each entry counts. So a `ViewDoor` has no seat: it calls its node itself, without a
-process shell. Its node is always one of our own, which only sends, enters and is ejected, and whose steps the checker
-has taken in a shell. Tests compare a `ViewDoor` with a `FollowingDoor`, which has a seat: they do the same, task by
-task and message by message. Guarded objects, which are few, have a seat.
+process shell. That is only for our own algorithms (`congenial.systems.view_locks`), which only send, enter and are
+ejected, and whose steps the checker has taken in a shell. A lock of any other algorithm is a `LockDoor`, which has a
+seat: what the algorithm does is checked. Tests compare the two: they do the same, task by task and message by message.
+Guarded objects, which are few and are never forgotten, have a seat as well.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Followed(Protocol):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class FollowingDoor(Door):
-    """A lock that moves from view to view, with a seat."""
+    """What moves from view to view: a lock or a guarded object, with a seat."""
 
     __slots__ = ("above", "listed", "lock", "swept_at", "tries")
 
@@ -83,6 +84,8 @@ class FollowingDoor(Door):
         """There is a new view; what this member holds in it. It goes on (`pump`) when its homes have been told."""
         self.era = self.above.era
         self._happen(self.seat, Call(lambda lock, out: lock.move(view.number, view.processes, home, since, out)))
+        if self.error is not None:
+            return []
         group, fence = self.lock.holding()
         return [] if group == NO_GROUP else [(self.key, 0, group, fence)]
 
@@ -132,6 +135,34 @@ class FollowingDoor(Door):
         """That is for the agreement."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
+class LockDoor(FollowingDoor):
+    """A lock. If nobody uses it, it can be forgotten."""
+
+    __slots__ = ()
+
+    def present(self) -> Entrance:
+        return self.above.again(self) if self.forgotten or self.era.over else self
+
+    def on_use(self) -> None:
+        if not self.listed:
+            self.above.on_use(self)
+
+    def _request(self, group: int) -> None:
+        self.on_use()
+        super()._request(group)
+
+    def relax(self) -> None:
+        """Give back what is kept for the next task."""
+        self._happen(self.seat, Call(lambda lock, out: lock.relax(out)))
+
+    def is_at_rest(self) -> bool:
+        return self.lock.is_at_rest()
+
+    def floor(self) -> Floor:
+        return self.lock.floor()
+
+
 class StepTools:
     """What all locks without a seat use in every step."""
 
@@ -142,7 +173,7 @@ class StepTools:
         self.forms = forms
 
 
-class ViewDoor(FollowingDoor):
+class ViewDoor(LockDoor):
     """A lock without a seat."""
 
     __slots__ = ("tools",)
@@ -167,13 +198,6 @@ class ViewDoor(FollowingDoor):
     @property
     def idle(self) -> bool:
         return self.lock.phase == IDLE and not self.inside and not self.queue
-
-    def present(self) -> Entrance:
-        return self.above.again(self) if self.forgotten or self.era.over else self
-
-    def on_use(self) -> None:
-        if not self.listed:
-            self.above.on_use(self)
 
     # -- steps of the node -----------------------------------------------------------------------------
 
@@ -289,7 +313,6 @@ class ViewDoor(FollowingDoor):
         self.pump()
 
     def relax(self) -> None:
-        """Give back what is kept for the next task."""
         self._change("giving back", lambda: self.lock.relax(self.out))
 
     def _change(self, what: str, step: Callable[[], None]) -> None:
@@ -301,12 +324,6 @@ class ViewDoor(FollowingDoor):
                 self._break(error, what)
             else:
                 self._carry_out()
-
-    def is_at_rest(self) -> bool:
-        return self.lock.is_at_rest()
-
-    def floor(self) -> Floor:
-        return self.lock.floor()
 
     def release(self, held: Held) -> None:
         inside = self.inside

@@ -37,7 +37,7 @@ from congenial.net.numbering import Numbering
 from congenial.net.replica import Machine
 from congenial.net.table import LockTable, check_key
 from congenial.net.tries import Triable, Tries
-from congenial.net.view_door import FollowingDoor, Holding, StepTools, ViewDoor
+from congenial.net.view_door import FollowingDoor, Holding, LockDoor, StepTools, ViewDoor
 from congenial.net.view_guard import OBJECTS, ViewGuard
 from congenial.net.view_hall import ViewHall
 from congenial.net.wire import Data, Echo, SeatData, Seats
@@ -45,6 +45,7 @@ from congenial.parts.bearing import Attendance
 from congenial.parts.homed import Floor
 from congenial.parts.views import View
 from congenial.systems.system import System
+from congenial.systems.view_locks import LOCK_CLASSES
 from congenial.transform.instances import Setting
 from congenial.transform.lock_in_views import NO_FLOOR, Inherited, InView, LockInViews
 from congenial.transform.views import InViews, Told
@@ -86,6 +87,7 @@ class ViewedLocks(LockTable):
         assert issubclass(system.algorithm, InViews)
         assert issubclass(semaphores, InViews)
         self.lock_class = system.algorithm.lock_class
+        self.own = self.lock_class.algorithm in LOCK_CLASSES  # an algorithm of ours
         self.seat_class = semaphores.seat_class
         options = sorted(system.arguments.items())
         self.settings = tuple([(name, value.text) for name, value in options if isinstance(value, Setting)])
@@ -98,18 +100,18 @@ class ViewedLocks(LockTable):
         self.numbering = Numbering(MOST_PROCESSES, 0)
         self.tools = StepTools(PlainOut(), membership.turn, membership.link_to, vocabulary.table)
         self.era = Era()  # the time of the present view
-        self.used: deque[ViewDoor | ViewHall] = deque()  # all that are in use, and some that were a moment ago
+        self.used: deque[LockDoor | ViewHall] = deque()  # all that are in use, and some that were a moment ago
         self.dropped: list[dict[str, Any]] = []  # locks of earlier views, to be freed little by little
         self.dispatch = Dispatch(vocabulary.table, self.on_other_lock_data)
         self.dispatch.doors = self.doors
         membership.deliver_to(self.dispatch)
-        self.to_move: deque[ViewDoor | ViewHall] = deque()  # to the present view, unless they have moved since
+        self.to_move: deque[LockDoor | ViewHall] = deque()  # to the present view, unless they have moved since
         self.told: set[int] = set()  # the members that have told all that they hold
         self.rest = 0.0  # for how long leases of other processes last
         self.served = asyncio.Event()  # all have told, and no such lease lasts
         self.later: list[tuple[int, Late]] = []  # what has come for later views: peer and frame
         self.floor: Floor = NO_FLOOR  # above which the locks of this home that were forgotten go on
-        self.to_sweep: list[ViewDoor | ViewHall] = []
+        self.to_sweep: list[LockDoor | ViewHall] = []
         self.swept_at = membership.now()
         self.sweeps = SWEPT_AT_A_TIME
         self.attendance = Attendance()  # of this process, for objects of which it has not heard yet
@@ -176,7 +178,7 @@ class ViewedLocks(LockTable):
     # -- locks in use ----------------------------------------------------------------------------------
 
     def on_use(self, entrance: Entrance) -> None:
-        assert isinstance(entrance, (ViewDoor, ViewHall))
+        assert isinstance(entrance, (LockDoor, ViewHall))
         if not entrance.listed:
             entrance.listed = True
             self.used.append(entrance)
@@ -218,7 +220,12 @@ class ViewedLocks(LockTable):
         if is_guarded(key):
             return self._make_guard(key)
         lock = self.lock_class(self.membership.me, MOST_PROCESSES, self.settings)
-        door = ViewDoor(self, self.tools, key, name, lock, self.system.problem)
+        problem = self.system.problem
+        door: LockDoor
+        if self.own:
+            door = ViewDoor(self, self.tools, key, name, lock, problem)
+        else:
+            door = LockDoor(self, key, name, lock, problem)
         self.doors[key] = door
         self._settle(key, lock)
         self._make_room()
@@ -382,7 +389,7 @@ class ViewedLocks(LockTable):
         for entrance in late:
             entrance.pump()
 
-    def _forget_unused(self) -> list[ViewDoor | ViewHall]:
+    def _forget_unused(self) -> list[LockDoor | ViewHall]:
         """The locks that are in use. All others are forgotten, and cost nothing; but guarded objects are kept."""
         used, self.used = self.used, deque()
         self.dropped += [self.doors, self.halls]
@@ -543,14 +550,14 @@ class ViewedLocks(LockTable):
     def _list_to_sweep(self, now: float) -> None:
         """Begin to look at all locks, the oldest first."""
         self.swept_at = now
-        self.to_sweep = [lock for lock in reversed(self.entrances()) if isinstance(lock, (ViewDoor, ViewHall))]
+        self.to_sweep = [lock for lock in reversed(self.entrances()) if isinstance(lock, (LockDoor, ViewHall))]
         self.sweeps = max(SWEPT_AT_A_TIME, len(self.to_sweep) // SWEEPS)
 
     def _sweep_some(self, most: int) -> None:
         for _ in range(min(len(self.to_sweep), most)):
             self._sweep(self.to_sweep.pop())
 
-    def _sweep(self, entrance: ViewDoor | ViewHall) -> None:
+    def _sweep(self, entrance: LockDoor | ViewHall) -> None:
         """Forget a lock that was not used since it was last looked at."""
         if entrance.forgotten or not entrance.idle:
             return
@@ -572,7 +579,7 @@ class ViewedLocks(LockTable):
                 return
             self.dropped[-1].popitem()
 
-    def _drop(self, entrance: ViewDoor | ViewHall) -> None:
+    def _drop(self, entrance: LockDoor | ViewHall) -> None:
         entrance.forgotten = True
         if isinstance(entrance, ViewHall):
             del self.halls[entrance.key]

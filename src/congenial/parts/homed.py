@@ -9,6 +9,10 @@ Such an algorithm can do what a cluster that changes needs (`congenial.transform
   has used (`floor`, `begin_above`).
 
 That relies on channels that keep the order of messages.
+
+In views such an algorithm may do two things through its `out`: send, to one other process at a time (`_tell` hands over
+what is for the process itself), and enter. Anything else is an illegal step: it cannot broadcast, eject, set timers,
+choose, save, or execute and answer operations.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from typing import ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
+from congenial.kernel.errors import IllegalStep
 from congenial.kernel.message import Message, Messages
 from congenial.kernel.node import IDLE, INSIDE, WAITING, Node
 from congenial.kernel.out import Out
@@ -151,7 +152,11 @@ class LockInViews(Node):
         return (self.members.index(process) - self.home) % len(self.members)
 
     def process(self, place: int) -> int:
-        return self.members[(place + self.home) % len(self.members)]
+        count = len(self.members)
+        if place < 0 or place >= count:
+            raise IllegalStep(f"process {self.me} sends to place {place} of {count}, which is no other process")
+        at = place + self.home
+        return self.members[at if at < count else at - count]
 
     # -- the application -------------------------------------------------------------------------------
 
@@ -226,7 +231,8 @@ class LockInViews(Node):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class LockOut(Out):
-    """Passes on what the inner node does, with the real numbers of processes."""
+    """Passes on what the inner node does, with the real numbers of processes. `congenial.parts.homed` says what it may
+    do: anything else is an illegal step, wherever the lock runs."""
 
     def __init__(self, lock: LockInViews, out: Out) -> None:
         self.lock = lock
@@ -241,6 +247,41 @@ class LockOut(Out):
 
     def enter(self, group: int, fence: int) -> None:
         self.lock.admit(group, fence, self.out)
+
+    def _not(self, what: str) -> IllegalStep:
+        return IllegalStep(
+            f"process {self.lock.me}: a lock in views can only send to one process at a time and enter, not {what}"
+        )
+
+    def broadcast(self, msg: Message) -> None:
+        raise self._not("broadcast")
+
+    def eject(self) -> None:
+        raise self._not("eject")
+
+    def execute(self, issuer: int, number: int, operation: object, result: object) -> None:
+        raise self._not("execute")
+
+    def answer(self, number: int, result: object) -> None:
+        raise self._not("answer")
+
+    def restore(self, count: int) -> None:
+        raise self._not("restore")
+
+    def rest(self) -> None:
+        raise self._not("rest")
+
+    def set_timer(self, timer: int, delay: float) -> None:
+        raise self._not("set a timer")
+
+    def cancel_timer(self, timer: int) -> None:
+        raise self._not("cancel a timer")
+
+    def choose(self, options: int) -> int:
+        raise self._not("choose")
+
+    def save(self) -> None:
+        raise self._not("save")
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
