@@ -15,7 +15,7 @@ from congenial import Out, Spec
 from congenial.algorithms.token.naimi_trehel_recovery import NaimiTrehelRecovery
 
 
-class VouchedForEver(NaimiTrehelRecovery):
+class VouchedForever(NaimiTrehelRecovery):
     """A process that was told that it is queued, and waits without being served, consults again."""
 
     spec: ClassVar[Spec] = replace(NaimiTrehelRecovery.spec, name="naimi-trehel-vouched-for-ever")

@@ -226,8 +226,8 @@ class ThreadedBoard:
     def local(self, key: str) -> Note:
         return self._board.local(key)
 
-    def is_there(self, whom: str) -> bool:
-        return self._cluster._call(lambda: self._board.is_there(whom))
+    def is_there(self, member: str) -> bool:
+        return self._cluster._call(lambda: self._board.is_there(member))
 
     async def read(self, key: str, fence: int) -> Note:
         return await self._cluster._run_there(self._board.read(key, fence))
