@@ -1,4 +1,4 @@
-"""Mishra and Srimani's algorithm as Velazquez (1993, section 4) describes it: N-2 answers are enough, at once.
+"""Mishra and Srimani's algorithm as Velazquez (1993, section 4) describes it: N-2 answers are enough.
 
 The process does not wait for the last answer, which may come from a process that is inside. With two processes it waits
 for none at all.

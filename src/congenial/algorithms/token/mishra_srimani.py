@@ -8,8 +8,8 @@ requests (UPDATE). Then the searcher enters and announces that the system has re
 
 Mishra & Srimani 1990, as described in Velazquez 1993, section 4; the original was not available. Filled in or changed:
 
-- N-2 answers are enough only after a second timeout (`reply`). As we read the description they are enough at once, and
-  a holder that answers last is taken for the failed process (see the errata).
+- N-2 answers are enough only after a second timeout (`reply`). As we read the description they are enough after the
+  first, and a holder that answers last is taken for the failed process (see the errata).
 - A process that stops searching in favour of another answers it like one that never searched. Otherwise answers would
   be missing.
 - A PRIVILEGE_CHECK repeats the request. The holder may have recovered from a failure and forgotten it.

@@ -1,4 +1,4 @@
-"""Several locks at once. All acquire them in one order, so that no two tasks wait for each other."""
+"""Several locks together. All acquire them in one order, so that no two tasks wait for each other."""
 
 from __future__ import annotations
 
