@@ -112,8 +112,8 @@ $(VENV)/tools: $(VENV)/basics
 	@$(PIP) -r $(VENV)/wanted
 	@touch $@
 
-# What has been compiled stays in build/, so only what has changed is compiled again; what is only copied is copied anew,
-# without the files that are gone. Without a C compiler the package is installed as plain Python. The wheel is not
+# What has been compiled stays in build/, so only what has changed is compiled again; what is only copied is copied
+# again, without the files that are gone. Without a C compiler the package is installed as plain Python. The wheel is not
 # compressed.
 $(VENV)/built: $(VENV)/basics $(SOURCES)
 	@echo "building the package: on two cores about 90 seconds the first time, and about 10 after a small change"

@@ -32,7 +32,7 @@ from typing import Any
 from workers import Worker, answer, end, free_port, hear, say, start, tell
 
 NAMES = ("a", "b", "c")
-TASKS = 20  # that use locks at once
+TASKS = 20  # that use locks at the same time
 HEARTBEAT = 0.2
 SAMPLE = 1000
 IDLE = 4.0  # seconds for which nothing is done

@@ -1,7 +1,7 @@
 """How long it takes until a node's state is on disk: the log of `congenial.net.storage`, SQLite, and a bare file.
 
 A save is what an epoch change writes for one lock. The table shows the median and the worst of many, for one save at a
-time and for a hundred at once (a peer is lost, and all locks change their epoch). The bare file is what any of them
+time and for a hundred together (a peer is lost, and all locks change their epoch). The bare file is what any of them
 costs at least: the same bytes, appended and synced. Rounds of all three take turns, so that they meet the same disk.
 Last comes the start with a log of 100,000 frames, and with zeros at its end. Run it on the disk of the state
 directories:
@@ -127,7 +127,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory(dir=where) as folder:
             kinds = (Log, Sqlite, Bare)
             for kind, took in zip(kinds, measure([kind(Path(folder)) for kind in kinds], at_once), strict=True):
-                name = f"{kind.__name__}, {at_once} at once"
+                name = f"{kind.__name__}, {at_once} together"
                 print(f"{name:32}{took[ROUNDS // 2]:10.3f}{took[ROUNDS * 99 // 100]:10.3f}{took[-1]:10.3f}")
     with tempfile.TemporaryDirectory(dir=where) as folder:
         measure_start(Path(folder))

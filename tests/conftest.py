@@ -20,7 +20,7 @@ settings.load_profile("congenial")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--rewrite", action="store_true", help="write the golden files anew instead of comparing")
+    parser.addoption("--rewrite", action="store_true", help="write the golden files again instead of comparing")
 
 
 @pytest.hookimpl(trylast=True)

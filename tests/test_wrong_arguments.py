@@ -69,7 +69,7 @@ DISTRIBUTION = [
     "constant:", "constant:nan", "lognormal:1,-1", "file:", "file:no/such", "file:/", "gamma:1,2",
 ]  # fmt: skip
 MESSAGE_FAULT = [True, NAN, INFINITE, -0.1, 1.1, None, NOTHING, "", "x", "2", "0.1@", "0.1@5-1", "0.1@nan", [None], {}]
-MESSAGE_FAULT.remove("0.1@")  # from the beginning, for ever
+MESSAGE_FAULT.remove("0.1@")  # from the beginning, forever
 OUTAGE = [
     True,
     2,

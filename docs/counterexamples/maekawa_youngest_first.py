@@ -1,9 +1,9 @@
 """A run of Maekawa's algorithm that costs more than five messages per member of a quorum (Maekawa 1985).
 
-All processes ask at once, but are slow to send their requests. These reach member 0 oldest first, so that all but one
-have lost there, and every other member youngest first, so that each of those has to take its lock back again and again.
-A lock taken back costs INQUIRE, RELINQUISH and the LOCKED that is sent again later; the paper does not count that one.
-docs/errata.md has the commands that show it.
+All processes ask at the same time, but are slow to send their requests. These reach member 0 oldest first, so that all
+but one have lost there, and every other member youngest first, so that each of those has to take its lock back again
+and again. A lock taken back costs INQUIRE, RELINQUISH and the LOCKED that is sent again later; the paper does not count
+that one. docs/errata.md has the commands that show it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Mittal & Mohan 2007, section 5.3.4: the restart without its third phase.
 
 The new instance of TokenGME is not suspended. Only the coordinator, which has its primary token, gives it to nobody
-until all old requests have been served. So a process that has restarted can ask at once, and its requests reach
+until all old requests have been served. So a process that has restarted can ask immediately, and its requests reach
 processes that have not restarted yet. The paper says that old messages should be ignored. What becomes of early ones
 it leaves open: `Ignores` ignores them, too, and `Keeps` keeps them.
 

@@ -16,7 +16,7 @@ from congenial.kernel.problem import Groups
 
 
 class Impatient(RicartAgrawala):
-    """Enters as soon as anybody has replied, and at once."""
+    """Enters as soon as anybody has replied, and immediately."""
 
     def request(self, groups: Groups, out: Out) -> None:
         super().request(groups, out)

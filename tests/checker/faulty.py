@@ -240,7 +240,7 @@ class OneOfTwo(Polite):
 
 
 class PingPong(Polite):
-    """Answers are answered, for ever, and nobody gets in."""
+    """Answers are answered, forever, and nobody gets in."""
 
     def receive(self, src: int, msg: Message, out: Out) -> None:
         out.send(src, Question() if isinstance(msg, Answer) else Answer())

@@ -69,7 +69,7 @@ class Rule:
     lowered: int  # cleared,
     flipped: int  # and turned over
     added: int  # to the count
-    sends: tuple[tuple[int, int], ...]  # (to whom, kind); to whom: 0 the sender of the message, 1 the next, 2 all
+    sends: tuple[tuple[int, int], ...]  # (receiver, kind); receiver: 0 the sender of the message, 1 the next, 2 all
     choice: int  # 0: none; otherwise a second way to go: these flags set, too
     alarm: int  # 1: set the timer, 2: cancel it
 

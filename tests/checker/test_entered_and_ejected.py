@@ -113,8 +113,8 @@ def test_a_glimpse_while_another_process_is_inside_is_found_by_all(tmp_path: Pat
 
 
 class Fleeting(Node):
-    """A weak mutex for one process: each operation is executed and answered at once, except that its last stay ends in
-    the step that began it, and its `failing` operation (0: none) fails with an ejection."""
+    """A weak mutex for one process: each operation is executed and answered immediately, except that its last stay ends
+    in the step that began it, and its `failing` operation (0: none) fails with an ejection."""
 
     spec: ClassVar[Spec] = Spec("fleeting", "weak, in and out again", WEAK)
     failing: ClassVar[int] = 0

@@ -201,7 +201,7 @@ def test_a_step_that_fails_can_be_replayed_with_its_choices(
     assert replay(path).verdict() == found.verdict()
 
 
-# -- going on for ever -------------------------------------------------------------------------------------
+# -- going on forever --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("reduce", [True, False])

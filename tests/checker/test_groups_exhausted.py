@@ -49,7 +49,7 @@ def test_every_run_was_seen(name: str, requests: int) -> None:
     ],
 )
 def test_every_run_of_ra2_with_two_requests_was_seen(wants: str, vectors: str, states: int) -> None:
-    """With compressed vectors the states differ in what was last sent to whom, too."""
+    """With compressed vectors the states differ in what was last sent to each process, too."""
     options = {"vectors": vectors}
     result = check("ra2", nodes=3, requests=2, groups=3, wants=wants, reduce=False, options=options)
     assert result.ok

@@ -1,8 +1,8 @@
 """The explorer and the judge come to the same verdict on every step.
 
 The explorer keeps its books in states of integers (`congenial.checker.successors`), and the stepper of random runs and
-replays has a `Judge`. Here both take the same steps, of nodes that enter at once, whatever others do, with fences from
-here and there. That is mostly wrong. After a step that is wrong, the walk goes on without it.
+replays has a `Judge`. Here both take the same steps, of nodes that enter immediately, whatever others do, with fences
+from here and there. That is mostly wrong. After a step that is wrong, the walk goes on without it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def rash(problem: Problem, fences: bool) -> type[Node]:
     options = (K_OPTION,) if problem.capacity > 1 else ()
 
     class RashHere(Rash):
-        spec: ClassVar[Spec] = Spec("rash", "enters at once", problem, fences=fences, options=options)
+        spec: ClassVar[Spec] = Spec("rash", "enters immediately", problem, fences=fences, options=options)
 
     return RashHere
 

@@ -1,6 +1,6 @@
 """How many states there are: pinned, so that a change in an algorithm or in the explorer does not go unseen.
 
-`pytest tests/checker/test_state_counts.py --rewrite` writes the tables anew.
+`pytest tests/checker/test_state_counts.py --rewrite` writes the tables again.
 """
 
 from __future__ import annotations

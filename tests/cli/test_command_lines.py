@@ -8,7 +8,7 @@ import pytest
 from command_lines import POOLS, Outcome, commands, judge, line_of, place, run_many
 
 QUICK = ("list", "sim", "compare", "check", "fuzz", "replay", "sweep", "detector", "status", "certs", "lock")
-"""The commands that end at once, whatever they are asked, or nearly so."""
+"""The commands that end immediately, whatever they are asked, or nearly so."""
 
 
 def test_every_option_has_values_to_draw_from() -> None:

@@ -32,7 +32,7 @@ REFUSED = {
     "a page over its trace": ("sim lamport --trace x --html x", "x is named twice"),
     "a page over what it shows": ("replay run.ndjson --html run.ndjson", "run.ndjson is named twice"),
     "a studio for nothing": ("studio no-such", "unknown algorithm 'no-such'"),
-    "two forms at once": ("compare lamport --json --markdown", "--json and --markdown"),
+    "two forms at the same time": ("compare lamport --json --markdown", "--json and --markdown"),
     "requests in a burst": ("sim lamport --load burst --requests 5", "--requests has no effect with --load burst"),
     "skew of one group": ("sim lamport --skew 20/80", "--skew has no effect with one group"),
     "detection of nothing": ("sim lamport --detection 5", "--detection has no effect without --crash"),

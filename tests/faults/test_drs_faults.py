@@ -25,10 +25,10 @@ def served(seed: int, least: int = 60, **faults: Any) -> None:
 
 
 CRASHES: dict[str, tuple[str, ...]] = {
-    "the first holder, at once": ("0@0-2000",),
+    "the first holder, immediately": ("0@0-2000",),
     "for a moment": ("1@100-101", "0@150-151", "2@200-201"),
     "one after the other": ("0@100-900", "3@3000-9000", "1@12000-12010", "4@20000-29000"),
-    "all at once": tuple([f"{process}@300-{500 + 100 * process}" for process in range(5)]),
+    "all at the same time": tuple([f"{process}@300-{500 + 100 * process}" for process in range(5)]),
     "again and again": tuple([f"{k % 5}@{300 * k + 100}-{300 * k + 200}" for k in range(20)]),
 }
 

@@ -1,4 +1,4 @@
-"""A lost token is made anew: in seeded simulations with faults, and in all runs of small systems with one or two."""
+"""A lost token is regenerated: in seeded simulations with faults, and in all runs of small systems with one or two."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SEEDS = range(6)
 # -- simulated ---------------------------------------------------------------------------------------------
 
 CRASHES: dict[str, tuple[str, ...]] = {
-    "the first holder, at once": ("0@0-2000",),
+    "the first holder, immediately": ("0@0-2000",),
     "for a moment": ("1@100-101", "0@150-151", "2@200-201"),
     "one after the other": ("0@100-900", "3@3000-9000", "1@12000-12010", "4@20000-29000"),
     "again and again": tuple([f"{k % 5}@{3000 * k + 100}-{3000 * k + 1000}" for k in range(8)]),
@@ -61,15 +61,15 @@ def test_nishio_li_manning_survives_a_partition_that_ends(seed: int) -> None:
     served(NLM, seed, partition=("0,1|2,3,4@100-3000", "0|1@5000-6000"))
 
 
-def test_a_token_lost_with_its_holder_is_made_anew() -> None:
+def test_a_token_lost_with_its_holder_is_regenerated() -> None:
     """The holder crashes inside: without regeneration nobody would enter again."""
     burst: dict[str, Any] = {"nodes": 4, "load": "burst", "hold": "constant:20", "delay": "constant:1"}
     stuck = simulate("suzuki-kasami", crash=("0@10",), **burst)
     assert stuck.waiting == (1, 2, 3)
-    anew = simulate(MS, crash=("0@10",), options=SHORT, **burst)
-    assert anew.ok
-    assert anew.entries == 4
-    assert anew.messages_by_kind["Recovered"] == 3
+    regenerated = simulate(MS, crash=("0@10",), options=SHORT, **burst)
+    assert regenerated.ok
+    assert regenerated.entries == 4
+    assert regenerated.messages_by_kind["Recovered"] == 3
     kept = simulate(NLM, crash=("0@10-11",), options=SHORT, **burst)  # its controller has it still
     assert kept.ok
     assert "Ack" not in kept.messages_by_kind

@@ -1,4 +1,4 @@
-"""HomeGME: what its plan does, what an entry costs, and that nobody waits for ever."""
+"""HomeGME: what its plan does, what an entry costs, and that nobody waits forever."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_the_keeper_of_a_token_may_ask_for_another_group() -> None:
     assert run.entries[-1] == (1, 8, 3)  # the second session is the one in which it was allowed to keep the token
 
 
-# -- nobody is bothered, nobody waits for ever -------------------------------------------------------------
+# -- nobody is bothered, nobody waits forever --------------------------------------------------------------
 
 
 def test_a_process_that_never_asks_receives_nothing_and_keeps_no_state() -> None:

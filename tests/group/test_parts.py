@@ -106,7 +106,7 @@ def test_a_clock_that_puts_merging_off_knows_what_one_that_merges_at_once_knows(
     """Events that are announced to all over FIFO channels, in any order. Few processes are busy, or many."""
     rng = Random(seed)
     clocks = [Clock(n, compressed) for _ in range(n)]
-    known = [[0] * n for _ in range(n)]  # the same, by whole vectors that are merged at once
+    known = [[0] * n for _ in range(n)]  # the same, by whole vectors that are merged immediately
     channels: dict[tuple[int, int], list[tuple[int, tuple[int, ...], list[int]]]] = {}
     for _ in range(8 * n):
         if channels and rng.randrange(10) < busy:

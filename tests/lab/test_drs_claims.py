@@ -1,4 +1,4 @@
-"""The formulas of Swaroop & Singh 2007, section VI: which load is for whom, and the smallest of the runs."""
+"""The formulas of Swaroop & Singh 2007, section VI: which load is for which form, and the smallest of the runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_line_about_one_load_is_about_no_other() -> None:
     usual = ["light", "heavy", "one group", "own groups", "all together", "alone"]
     assert all([TABLE.loads_of(row) == usual for row in ordinary])
     sweeps = TABLE.sweeps(quick=True)
-    assert sweeps["claims, token lost"].algorithms == ("drs-gme-faults",), "the others would wait for ever"
+    assert sweeps["claims, token lost"].algorithms == ("drs-gme-faults",), "the others would wait forever"
     assert sweeps["claims, heavy"].algorithms == tuple(FORMS)
     for sweep in sweeps.values():
         sweep.validate()

@@ -77,8 +77,8 @@ def test_no_message_carries_more_than_two_integers(name: str) -> None:
 
 
 def taken_back(n: int, m: int) -> tuple[int, System]:
-    """All ask at once, process 0 for group 0 and the others for group 1; the request of process 0, which is the oldest,
-    arrives last, when the others have all the locks but its own. How many are asked back?"""
+    """All ask at the same time, process 0 for group 0 and the others for group 1; the request of process 0, which is
+    the oldest, arrives last, when the others have all the locks but its own. How many are asked back?"""
     system = System(ALGORITHMS["maekawa-m"], n, {"groups": str(m)})
     nodes: list[Any] = system.nodes()
     asked: list[Outbox] = []

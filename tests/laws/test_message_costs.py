@@ -215,8 +215,8 @@ def test_maekawa_needs_fifo_channels() -> None:
 
 
 def youngest_first(n: int, quorums: str) -> tuple[float, System]:
-    """All ask at once; requests reach member 0 oldest first, so that all but one have lost there, and every other
-    member youngest first, so that each has to take its lock back again and again. Everything else is quick."""
+    """All ask at the same time; requests reach member 0 oldest first, so that all but one have lost there, and every
+    other member youngest first, so that each has to take its lock back again and again. Everything else is quick."""
     system = System(ALGORITHMS["maekawa"], n, {"quorums": quorums})
     nodes = system.nodes()
     events: list[tuple[float, int, int, int, Message | None]] = []

@@ -1,4 +1,4 @@
-"""What it costs to be able to make a token anew: nothing, until one is lost."""
+"""What it costs to be able to regenerate a token: nothing, until one is lost."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def test_in_a_tree_three_logarithms_of_n_at_most(n: int) -> None:
 @pytest.mark.parametrize("load", list(LOADS))
 @pytest.mark.parametrize("fifo", [True, False])
 def test_mizuno_neilsen_rao_answers_an_acquired_once_at_most(agreement: str, n: int, load: str, fifo: bool) -> None:
-    """Hence r + 2a + 1, and what each kind of message costs by itself."""
+    """So r + 2a + 1, and what each kind of message costs by itself."""
     result = run("mizuno-neilsen-rao", nodes=n, fifo=fifo, options={"agreement": agreement}, **LOADS[load])
     sizes = System(ALGORITHMS["mizuno-neilsen-rao"], n, {"agreement": agreement}).sizes
     kinds = result.messages_by_kind

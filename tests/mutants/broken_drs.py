@@ -71,7 +71,7 @@ class NobodyPassesItAgain(DrsGmeFaults):
 
 @killed("safety", nodes=2, requests=2, wants="0,1;0", crashes=1)
 class FollowersForgotten(DrsGmeFaults):
-    """A captain that comes back does not know whom it has let in."""
+    """A captain that comes back does not know which processes it has let in."""
 
     durable: ClassVar[tuple[str, ...]] = tuple([name for name in DrsGmeFaults.durable if name != "followers"])
 

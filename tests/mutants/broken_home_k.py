@@ -20,7 +20,7 @@ class OnePermitTooMany(HomeK):
 
 @killed("safety", nodes=3, requests=1)
 class GivenBackWhileInside(HomeK):
-    """A process that is inside gives a recalled permit back at once."""
+    """A process that is inside gives a recalled permit back immediately."""
 
     def _on_recall(self, serial: int, out: Out) -> None:
         inside = self.phase == INSIDE and serial == self.serial

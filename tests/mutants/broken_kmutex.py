@@ -104,7 +104,7 @@ class OnlyTheQueueIsServed(SrimaniReddy):
 
 @killed("deadlock", nodes=2, requests=2, options={"k": "1"})
 class NotToTheSameTwice(SrimaniReddy):
-    """A process that was served once counts as served for ever."""
+    """A process that was served once counts as served forever."""
 
     def _is_outstanding(self, process: int) -> bool:
         return super()._is_outstanding(process) and self.served[process] == 0

@@ -46,7 +46,7 @@ class OldDates(HelaryPlouzeauRaynal):
 
 @killed("bound", nodes=3, requests=1, options={"network": "line"})
 class NoKnowledge(HelaryPlouzeauRaynal):
-    """Requests do not say to whom they were sent: they go back where they came from, too."""
+    """Requests do not say which process they were sent to: they go back where they came from, too."""
 
     def _send_on(self, request: hpr.Request, out: Out) -> None:
         for neighbour in self.neighbours:
@@ -165,7 +165,7 @@ class NobodyElected(NaimiTrehelRecovery):
 
 
 @killed("deadlock", nodes=3, requests=1, losses=1)
-class NotAskedAnew(NaimiTrehelRecovery):
+class NotAskedAgain(NaimiTrehelRecovery):
     """A process that has found the token does not ask for it."""
 
     def _start_over(self, father: int, era: int, out: Out) -> None:

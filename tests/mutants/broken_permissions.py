@@ -16,7 +16,7 @@ from congenial.parts.quorums.system import Quorums
 
 @killed("safety", nodes=2, requests=1)
 class NothingDeferred(RicartAgrawala):
-    """Every request is agreed to at once."""
+    """Every request is agreed to immediately."""
 
     def _mine_is_older(self, src: int, number: int) -> bool:
         return False

@@ -70,7 +70,7 @@ class BackInSilence(AgrawalElAbbadi):
 class WaitsForTheDead(AgrawalElAbbadi):
     """A request stays with its quorum, also when a member is suspected."""
 
-    def _ask_anew(self, out: Out) -> None:
+    def _ask_again(self, out: Out) -> None:
         pass
 
 

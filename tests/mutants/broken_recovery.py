@@ -70,7 +70,7 @@ class FencesLost(RaymondRecovery):
 
 
 @killed("safety", nodes=2, requests=1, crashes=1)
-class BeginsAnew(NishioPropagation):
+class BeginsAsAtFirst(NishioPropagation):
     """A process that recovers begins as it did at the very first; process 0 with the token."""
 
     def on_recover(self, out: Out) -> None:

@@ -1,4 +1,4 @@
-"""Broken token algorithms that make a lost token anew."""
+"""Broken token algorithms that regenerate a lost token."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ class NobodyStepsDown(SurrogateConcurrent):
 
 @killed("illegal step", nodes=2, requests=2, wants="0,1;0")
 class InvitedTwice(SurrogateConcurrent):
-    """A leader forgets whom it has invited."""
+    """A leader forgets which processes it has invited."""
 
     def _invite(self, request: Asked, out: Out) -> None:
         over = list(self.over)
@@ -274,7 +274,7 @@ class OneAtATime(SurrogateInformation):
 
 @killed("safety", nodes=3, requests=1, wants="0;1;0")
 class FollowersUnnamed(SurrogateSolitary):
-    """A leader does not say whom it has invited."""
+    """A leader does not say which processes it has invited."""
 
     def _invite(self, request: Asked, out: Out) -> None:
         super()._invite(request, out)

@@ -133,7 +133,7 @@ class TokenTakenAway(RaymondTree):
 
 @killed("deadlock", nodes=2, requests=2)
 class AsksOnlyOnce(RaymondTree):
-    """A process that has asked the holder once believes for ever that it has."""
+    """A process that has asked the holder once believes forever that it has."""
 
     def _serve(self, out: Out) -> None:
         asked = self.asked

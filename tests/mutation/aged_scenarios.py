@@ -81,7 +81,7 @@ def smaller_goes_on(algorithm: type[Node]) -> str:
             if run.is_inside(1) or run.is_inside(2):
                 return ""
             run.time_out(process)
-    return "two search for the token for ever"
+    return "two search for the token forever"
 
 
 def larger_gives_way(algorithm: type[Node]) -> str:

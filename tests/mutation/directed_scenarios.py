@@ -67,7 +67,7 @@ def loses_the_token(algorithm: type[Node]) -> str:
 
 
 def remembers_an_old_request(algorithm: type[Node]) -> str:
-    """Process 4 has lost at member 0, crashes, and asks again. It must be told anew that it has lost at 0, or it never
+    """Process 4 has lost at member 0, crashes, and asks again. It must be told again that it has lost at 0, or it never
     gives member 1 back, for which 3 waits."""
     stepper = Stepper(System(algorithm, 7), algorithm.spec.fifo)
     stepper.take(Action(REQUEST, 3, groups=(0,)))

@@ -25,7 +25,7 @@ KINDS = {
     "redundant": "what is changed or left out is never read, or another part of the algorithm does it as well",
     "guard": "it only changes which messages are refused, and in no run any is",
     "numbering": "numbers start elsewhere; only their order matters",
-    "order": "the next in turn is another one; nobody waits for ever in a bounded run, and fairness is not judged",
+    "order": "the next in turn is another one; nobody waits forever in a bounded run, and fairness is not judged",
     "allowed": "it does something else, which is allowed as well",
     "cost": "it sends more messages, within the law of the spec",
     "unreached": "it may be wrong, but only in runs that are longer or rarer than those that are tried",

@@ -38,8 +38,9 @@ def grows(algorithm: type[Node]) -> str:
 
 
 def grows_in_a_crowd(algorithm: type[Node]) -> str:
-    """All at once, for two groups, in any order. Not every round is like the last, so the smallest sizes at the end are
-    compared with the largest before: of each process, and of the largest state, which may move from one to another."""
+    """All at the same time, for two groups, in any order. Not every round is like the last, so the smallest sizes at
+    the end are compared with the largest before: of each process, and of the largest state, which may move from one to
+    another."""
     stepper = Stepper(System(algorithm, CROWD), algorithm.spec.fifo)
     rounds: list[list[int]] = []
     for number in range(4 * ROUNDS):

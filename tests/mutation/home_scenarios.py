@@ -13,7 +13,7 @@ N = 9
 
 
 class Hand:
-    """Nodes whose messages are delivered at once, in the order in which they were sent; `told` lists their kinds."""
+    """Nodes whose messages are delivered immediately, in the order they were sent in; `told` lists their kinds."""
 
     def __init__(self, algorithm: type[Node], k: int = 0) -> None:
         self.nodes: list[Any] = System(algorithm, N, {"k": str(k)} if k else {}).nodes()

@@ -250,7 +250,7 @@ class Hunt:
                         continue
                     worker = Worker(mutant, self._untried(mutant, key, tasks))
                     self.running[worker.pipe] = (worker, key)
-                for pipe in wait(list(self.running)) if self.running else []:  # to wait for nothing takes for ever
+                for pipe in wait(list(self.running)) if self.running else []:  # to wait for nothing takes forever
                     worker, key = self.running[pipe]
                     if not worker.read():
                         del self.running[pipe]
@@ -357,7 +357,7 @@ def main() -> int:
     parser.add_argument("--file", action="append", default=[], help="only files with this in their path (repeatable)")
     parser.add_argument("--sample", type=int, default=0, help="only so many, chosen at random")
     parser.add_argument("--seed", type=int, default=1, help="for --sample")
-    parser.add_argument("--jobs", type=int, default=1, help="processes at once")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at the same time")
     parser.add_argument("--list", action="store_true", help="name the mutants, and stop")
     parser.add_argument("--json", action="store_true", help="all verdicts, as JSON lines")
     parser.add_argument("--cache", type=Path, default=CACHE, help="where results are kept")

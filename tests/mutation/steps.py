@@ -1,4 +1,4 @@
-"""What scenarios are made of: several steps of a `Stepper` at once, and algorithms with other settings."""
+"""What scenarios are made of: several steps of a `Stepper` together, and algorithms with other settings."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def reunite(stepper: Stepper) -> str:
     suspect(stepper, set(range(stepper.system.n)), set())
     leave_all(stepper)
     waiting = stepper.waiters()
-    return f"these wait for ever: {waiting}" if waiting else stepper.missing()
+    return f"these wait forever: {waiting}" if waiting else stepper.missing()
 
 
 def leave_all(stepper: Stepper) -> None:

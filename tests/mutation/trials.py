@@ -1,6 +1,6 @@
 """Where a mutant is tried: small systems for `check` and larger ones for `fuzz`, by problem and by algorithm.
 
-Cheap ones come first, since most mutants die at once. The original must pass all of them (`run.py` makes sure).
+Cheap ones come first, since most mutants die immediately. The original must pass all of them (`run.py` makes sure).
 """
 
 from __future__ import annotations

@@ -359,7 +359,7 @@ class Chaos:
             try:
                 await second.mutex(lock, timeout=LONGEST_WAIT).acquire()
             except LockTimeout:
-                self.tally.delays.append(f"{lock}: {heir} waits for ever for what {holder} held ({fault})")
+                self.tally.delays.append(f"{lock}: {heir} waits forever for what {holder} held ({fault})")
             what = f"{lock}: {heir} waited for what {holder} held ({fault}), until {now()}"
             self.tally.takeovers.append(Takeover(what, since, time.monotonic() - since))
             await hit

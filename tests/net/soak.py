@@ -117,7 +117,7 @@ async def soak(seconds: float, nodes: int, tasks: int, locks: int, witness: Path
         async with Reporter(witness) as reporter:
             workers = [worker(members[at % nodes], reporter, f"w{at}") for at in range(tasks)]
             await asyncio.gather(*workers, cutter(cables), watcher())
-            for member in members:  # everything is where it was: nobody inside, nobody waiting, all locks to be had
+            for member in members:  # everything is where it was: nobody inside, nobody waiting, all locks free
                 for at in range(locks):
                     async with member.mutex(f"lock {at}", timeout=20):
                         pass

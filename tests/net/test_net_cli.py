@@ -240,7 +240,7 @@ def test_the_demo_ends_without_a_violation(machine: Machine) -> None:
     rows = dict([line.rsplit(maxsplit=1) for line in ended.stdout.splitlines() if line[-1].isdigit()])
     assert rows["violations, as seen by the witness"] == "0"
     assert int(rows["entries"]) > 10
-    assert int(rows["most listeners at once"]) >= 2
+    assert int(rows["most listeners together"]) >= 2
     assert "the recording: jukebox.html" in ended.stdout
     page = (machine.folder / "jukebox.html").read_text()
     assert f"{rows['entries']} entries, no violation, as seen by the witness" in page

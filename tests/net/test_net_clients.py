@@ -155,7 +155,7 @@ def test_a_request_at_the_moment_at_which_the_connection_breaks_is_asked_again(f
 
 @pytest.mark.parametrize("news", ["another fence", "it is lost", "the connection breaks"])
 def test_what_comes_right_after_a_grant_is_heard(news: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both arrive at once, before the task that has asked goes on."""
+    """Both arrive at the same time, before the task that has asked goes on."""
 
     async def story() -> None:
         async with congenial.join("a", ALONE) as cluster:

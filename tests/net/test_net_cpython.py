@@ -21,7 +21,7 @@ from congenial.net.config import free_addresses
 lock_tests = cpython.suite("test.lock_tests")
 numbers = itertools.count()
 
-FORK = "a lock of a cluster cannot be begun anew in a forked child: the child is no member"
+FORK = "a lock of a cluster cannot be reset in a forked child: the child is no member"
 GROWS = "a semaphore of a cluster has the k that all members give; it does not grow"
 OTHER_REPR = "it says its name and its holder instead"
 CANNOT = {

@@ -99,7 +99,7 @@ async def fence_of(made: Town, name: str = "a") -> int:
         return held.fence
 
 
-async def founded_anew(folder: Path | None, algorithm: str) -> int:
+async def founded_again(folder: Path | None, algorithm: str) -> int:
     async with town(2, folder, algorithm=algorithm) as made:
         return max([await fence_of(made, name) for name in made.up])
 
@@ -126,7 +126,7 @@ def test_fences_grow_although_the_clock_was_set_back(
         last = 0
         for at, days in enumerate((0.0, 3.0, -2.0, -400.0, 0.0)):
             set_clock(days * DAY)
-            fence = await founded_anew(tmp_path, algorithm)
+            fence = await founded_again(tmp_path, algorithm)
             assert fence > last or fence == 0
             last = fence
             if algorithm == "token-gme" and at:
@@ -145,7 +145,7 @@ def test_fences_grow_although_the_old_cluster_had_many_epochs(tmp_path: Path) ->
             door = made.up["b"]._host.locks.doors["x"]
             door.membership.fence_base += 1_000_000 << FENCE_BITS  # as if there had been so many epochs
             last = await fence_of(made, "b")
-        assert await founded_anew(tmp_path, "token-gme") > last
+        assert await founded_again(tmp_path, "token-gme") > last
 
     run(story())
 
@@ -239,7 +239,7 @@ def test_who_stays_in_a_semaphore_has_the_fence_of_those_that_come_with_a_new_me
                 congenial.join("b", seeds=seeds, timing=PATIENT) as newcomer,
                 newcomer.semaphore("gpus", 2, timeout=20) as other,
             ):
-                if "client" in form:  # it is told at once, but that takes a moment; a ping would take seconds
+                if "client" in form:  # it is told immediately, but that takes a moment; a ping would take seconds
                     async with asyncio.timeout(2):
                         await until(lambda: held.fence != before)
                 assert held.fence == other.fence > before

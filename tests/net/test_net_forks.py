@@ -37,7 +37,7 @@ PATIENT = Timing(heartbeat=0.1, suspect_after=5.0, gather=20.0, reconnect=0.002,
 
 
 def in_child(work: Callable[[], Any], leave: Callable[[], None] = lambda: os._exit(0)) -> Any:
-    """What `work` returns in a forked child, which must not take for ever."""
+    """What `work` returns in a forked child, which must not take forever."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:

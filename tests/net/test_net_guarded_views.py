@@ -181,7 +181,7 @@ def test_an_object_need_not_be_used_by_all() -> None:
     run(story())
 
 
-def test_when_all_were_restarted_an_object_begins_anew() -> None:
+def test_when_all_were_restarted_an_object_begins_again() -> None:
     async def story() -> None:
         config = ClusterConfig(dict(zip("abc", free_addresses(3), strict=True)), timing=QUICK)
         members = [await Cluster(name, config).start() for name in "abc"]

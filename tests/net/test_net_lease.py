@@ -252,7 +252,8 @@ def test_a_record_of_another_view_says_nothing() -> None:
 
 
 def test_a_process_that_follows_all_views_knows_what_it_has_granted_even_if_it_is_no_member() -> None:
-    """Once it assumed the longest leases when it joined, and everybody waited for them if a change followed at once."""
+    """Once it assumed the longest leases when it joined, and everybody waited for them if a change followed
+    immediately."""
     time = Time()
     grants = Grants(1, 8.0, time)
     grants.on_view(ALL, view(5, A, C), -1)

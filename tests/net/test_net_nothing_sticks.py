@@ -17,7 +17,7 @@ SERVED = 2 * NOTICED + AT_ONCE  # the longest time for which a lock may not be h
 
 
 async def take_all(cluster: Cluster, count: int, timeout: float) -> None:
-    """Acquire and release locks, all at once."""
+    """Acquire and release locks, all at the same time."""
 
     async def take(number: int) -> None:
         async with cluster.mutex(f"lock {number}", timeout=timeout):
@@ -28,7 +28,7 @@ async def take_all(cluster: Cluster, count: int, timeout: float) -> None:
 
 @pytest.mark.parametrize("remembers", [True, False])
 def test_all_are_restarted_one_after_the_other(remembers: bool) -> None:
-    """Each as soon as the one before it says that it is ready. Once no lock was to be had after that."""
+    """Each as soon as the one before it says that it is ready. Once no lock could be acquired after that."""
 
     async def tell(story: Story) -> None:
         for name in "abc":
@@ -111,7 +111,7 @@ def test_idle_locks_cost_nothing_while_members_do_not_hear_each_other(outgoing: 
 
 def test_one_comes_back_whose_acquaintances_are_all_gone() -> None:
     """It remembers only members that have been replaced since, and has come by seeds that know the others. Once it
-    called for ever where nobody was."""
+    called forever where nobody was."""
 
     async def tell(story: Story) -> None:
         async def enter(name: str, number: int, *seeds: str) -> None:

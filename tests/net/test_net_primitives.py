@@ -1,4 +1,4 @@
-"""Events, conditions, barriers, latches, elections, what is done once, and several locks at once: between members, and
+"""Events, conditions, barriers, latches, elections, what is done once, and several locks together: between members, and
 when members crash or come back."""
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def test_an_answer_counts_although_the_members_change_before_the_task_goes_on() 
                 assert board.notes is not None
                 for number, question in board.notes.questions.items():
                     if board.notes.has_ended(number):
-                        question.begin_anew()  # as when there is a new view
+                        question.begin_again()  # as when there is a new view
 
             board._look = look_and_change  # type: ignore[method-assign]
             await a.event("go").set()

@@ -266,7 +266,8 @@ def test_locks_are_found_by_a_part_of_their_name(tmp_path: Path) -> None:
 
 
 def test_a_page_that_watches_gets_what_is_busy_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All locks are looked at rarely, and still a task that begins to wait is told of at once, with all about it."""
+    """All locks are looked at rarely, and still a task that begins to wait is told of immediately, with all about
+    it."""
     monkeypatch.setattr("congenial.net.survey.RARELY", 1e9)
 
     async def play() -> None:

@@ -55,7 +55,7 @@ def write_five(folder: Path) -> State:
 
 
 def put(path: Path, content: bytes) -> None:
-    """Write a file anew. (Some file systems sync a file that is overwritten.)"""
+    """Write a file again. (Some file systems sync a file that is overwritten.)"""
     path.unlink(missing_ok=True)
     path.write_bytes(content)
 
@@ -179,7 +179,7 @@ def test_a_frame_that_cannot_be_read_before_another_one_is_damage_whatever_the_m
 
 @pytest.mark.usefixtures("unsynced")
 def test_many_zeros_are_read_in_no_time(tmp_path: Path) -> None:
-    """Each frame is looked at once, and so is what follows the last one."""
+    """Each frame is read once, and so is what follows the last one."""
     storage = DirectoryStorage(tmp_path, OWNER)
     for number in range(2000):
         storage.save(f"lock {number}", (number, "x" * 100))

@@ -174,7 +174,7 @@ def test_a_node_that_cannot_save_falls_silent(tmp_path: Path, monkeypatch: pytes
 
 def test_a_full_disk_ends_a_member_cleanly(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Its holders lose what they hold, all that wait get the reason, the log has one line, the others go on, and the
-    directory can be used again at once."""
+    directory can be used again immediately."""
 
     async def story() -> None:
         async with clusters(3, state=f"{tmp_path}/{{name}}") as members:

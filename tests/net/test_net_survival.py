@@ -220,7 +220,7 @@ def test_a_state_directory_of_another_cluster_is_refused(tmp_path: Path) -> None
     run(story())
 
 
-def test_a_member_that_has_missed_too_much_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_member_that_has_missed_too_much_begins_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("congenial.net.link.MOST_UNACKNOWLEDGED", 0)
 
     async def story() -> None:

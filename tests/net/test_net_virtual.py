@@ -42,7 +42,7 @@ def test_equal_seeds_give_equal_runs() -> None:
 
 def test_what_was_told_to_an_earlier_life_of_a_peer_does_not_count_for_the_next_one() -> None:
     """Once a member that had just been restarted was told that it had missed what its earlier life was told, if two
-    connections were made at once; and then the two refused each other for ever."""
+    connections were made at the same time; and then the two refused each other forever."""
 
     async def story() -> None:
         async with clusters(2) as (a, b):

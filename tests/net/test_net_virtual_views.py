@@ -1,4 +1,4 @@
-"""How long locks are not to be had when members crash, come back, join and leave. In virtual time, so that it is the
+"""How long locks cannot be acquired when members crash, come back, join and leave. In virtual time, so that it is the
 protocol that is measured, and not the machine."""
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def test_a_voter_that_leaves_waits_until_the_others_can_agree_to_it(
 
 def test_a_member_that_has_entered_remembers_what_it_has_granted() -> None:
     """Also if another one was gone for good before it could remind it of locks. Once it took itself for one without
-    memory for ever, and after a restart it did not know of leases that it had granted."""
+    memory forever, and after a restart it did not know of leases that it had granted."""
 
     async def tell(story: Story) -> None:
         seeds = tuple(story.places.values())
@@ -413,7 +413,7 @@ def test_members_that_forget_one_after_the_other_are_told_nothing_of_it() -> Non
     play(tell)
 
 
-def test_fences_do_not_go_back_when_a_cluster_of_many_changes_is_founded_anew() -> None:
+def test_fences_do_not_go_back_when_a_cluster_of_many_changes_is_founded_again() -> None:
     """A second after the other one has ended, and nobody remembers it. Once a process that came and went all the time
     caused a hundred views a second, more than the clock counts."""
 

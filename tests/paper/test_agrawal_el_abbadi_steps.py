@@ -157,7 +157,7 @@ def test_one_that_was_locked_for_itself_is_free() -> None:
     assert request(back) == ["Request(number=2) to 2", "Request(number=2) to 6"]  # a number is never used twice
 
 
-def test_a_process_that_hears_of_a_return_forgets_releases_and_asks_anew() -> None:
+def test_a_process_that_hears_of_a_return_forgets_releases_and_asks_again() -> None:
     inside = process(3)
     request(inside)
     receive(inside, 0, Locked(1))

@@ -170,7 +170,7 @@ def test_stale_messages_are_told_by_their_number() -> None:
 
 
 def test_with_a_lock_given_back_goes_what_came_with_it() -> None:
-    """Ours: it will be told anew; else a leader could invite by lists that are long out of date."""
+    """Ours: it will be told again; else a leader could invite by lists that are long out of date."""
     asker = waiting(SurrogateA, 0, RED)
     receive(asker, 1, Locked(0, 1, 0, ((1, 4, (RED,)),)))
     receive(asker, 3, Failed(0, 1))
@@ -371,7 +371,7 @@ def test_when_the_conflict_is_gone_it_forwards_what_it_held_back() -> None:
     assert receive(member, 2, Cancel(0, 2)) == ["Forward(number=1, request=(3, 5, (0,))) to 0"]
 
 
-def test_a_leader_invites_whom_it_is_told_of_once() -> None:
+def test_a_leader_invites_a_process_that_it_is_told_of_once() -> None:
     """ "A leader, on receiving a forwarded request, sends an INVITE message to the requesting process." """
     leader = leading()
     assert receive(leader, 1, Forward(0, 1, (2, 5, (RED,)))) == [

@@ -93,7 +93,7 @@ def test_what_is_given_back_goes_to_the_oldest_and_to_its_group() -> None:
     assert member.queue == [(3, 0, 0)]
 
 
-def test_the_oldest_request_decides_whom_a_member_is_for() -> None:
+def test_the_oldest_request_decides_which_process_a_member_is_for() -> None:
     member = m(3)
     receive(member, 0, Request(1, 0))
     assert receive(member, 1, Request(2, 1)) == ["Failed() to 1"]

@@ -95,7 +95,7 @@ def test_of_two_searches_the_smaller_number_s_goes_on() -> None:
     assert receive(high, 0, NoCritical(0)) == []  # it has stopped
 
 
-def test_the_token_is_made_anew() -> None:
+def test_the_token_is_regenerated() -> None:
     """ "It then sends CREATE_PRIVILEGE(k) messages to all correct nodes and gets an UPDATE message from each one of
     them ... sends messages to all nodes indicating the recovery of the system and starts executing its critical
     section." """

@@ -89,7 +89,7 @@ def test_without_an_answer_it_queries(nodes: list[Any]) -> None:
     assert alarm(nodes[2]) == ["Query(life=0) to all"]
     assert receive(nodes[0], 2, Query(0)) == ["Present(era=0, life=0) to 2"]
     assert receive(nodes[1], 2, Query(0)) == []
-    # an answer: it asks the holder anew
+    # an answer: it asks the holder again
     nodes[2].next = 3
     assert receive(nodes[2], 0, Present(0, 0)) == ["Request(origin=2) to 0"]
     assert (nodes[2].stage, nodes[2].next) == (CALM, NOBODY)

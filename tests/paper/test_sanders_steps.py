@@ -120,7 +120,7 @@ def test_a_process_that_is_inside_keeps_its_permissions() -> None:
 
 
 def test_a_process_that_is_informed_about_by_itself_alone_gives_way_at_once() -> None:
-    """Ours: with Ricart and Agrawala's sets an older request is granted at once, a younger one hears nothing."""
+    """Ours: with Ricart and Agrawala's sets an older request is granted immediately, a younger one hears nothing."""
     asker = process(1, 3, "ricart-agrawala")
     receive(asker, 0, Request(5))
     request(asker)  # number 6

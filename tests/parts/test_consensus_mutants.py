@@ -55,7 +55,7 @@ class HalfIsEnough(Consensus):
 
 
 class NeverPrepares(Consensus):
-    """Every owner proposes at once, as the first may."""
+    """Every owner proposes immediately, as the first may."""
 
     def _campaign(self, instance: int, out: Out) -> None:
         super()._campaign(instance, out)

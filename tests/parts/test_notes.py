@@ -132,7 +132,7 @@ class BelievesTheFirst(Notes):
         return [tuple([voter for voter in voters if self._has_told(voter)]) for voters in told]
 
 
-class ForgetsToWhomItHandedOver(Notes):
+class ForgetsWhichVotersWereTold(Notes):
     def _had(self, notes: list[Kept], part: int, last: bool) -> Had:
         self.handed = {}
         return super()._had(notes, part, last)
@@ -183,7 +183,7 @@ MUTANTS: list[Any] = [
     (BreaksPromises, "012", "", {}),
     (AnswersTooEarly, "0 1 2 0", "", {}),
     (BelievesTheFirst, "012 0 1", "", {}),
-    (ForgetsToWhomItHandedOver, "0 1 2 0", "", {}),
+    (ForgetsWhichVotersWereTold, "0 1 2 0", "", {}),
     (HandsOverNoPromises, "012 0", PROMISED, {}),
     (HandsOverNoNotes, "0 1 2 0", "", {}),
     (SavesNothing, "012", "", {"crashes": 2}),

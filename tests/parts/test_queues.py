@@ -1,4 +1,4 @@
-"""Queues of requests, against a list that is sorted anew each time."""
+"""Queues of requests, against a list that is sorted again each time."""
 
 from __future__ import annotations
 

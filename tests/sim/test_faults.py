@@ -171,11 +171,11 @@ class TestCrash:
         assert not run.times("exit", 0)
         assert run.engine.meter.most_inside == 1
 
-    def test_durable_attributes_come_back_as_last_saved_and_others_anew(self) -> None:
+    def test_durable_attributes_come_back_as_last_saved_and_others_as_at_first(self) -> None:
         arrivals = [(0.0, 1, 0.0), (10.0, 1, 0.0), (40.0, 1, 0.0)]
         run = drive(Diarist, 2, arrivals, faults=Faults(crashes=(Outage(1, 20.0, 30.0),)))
         assert run.times("recover", 1) == [30.0]
-        assert run.node(1).kept == [1, 11, 11]  # the second was not saved before the crash; lost counts anew
+        assert run.node(1).kept == [1, 11, 11]  # the second was not saved before the crash; lost counts from 0 again
         assert run.node(1).lost == 1
         assert run.node(1).news == ["recovered"]
         assert run.node(0).news == ["note from 1"]
@@ -326,7 +326,7 @@ class TestPause:
         run = drive(Fidgety, 1, [(0.0, 0, 100.0)], faults=Faults(pauses=(Outage(0, 1.0, 20.0),)))
         assert run.times("timer", 0) == [20.0]
 
-    def test_a_timer_set_anew_by_a_deferred_message_does_not_fire_for_its_old_setting(self) -> None:
+    def test_a_timer_set_again_by_a_deferred_message_does_not_fire_for_its_old_setting(self) -> None:
         arrivals = [(0.0, 0, 100.0), (1.5, 1, 0.0)]  # 0's timer would run out at 3, the message arrives at 2.5
         run = drive(Fidgety, 2, arrivals, faults=Faults(pauses=(Outage(0, 1.0, 20.0),)))
         assert run.times("timer", 0) == [30.0]

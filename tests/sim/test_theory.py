@@ -76,7 +76,7 @@ class Plain(Distribution):
 
 
 def delays(delay: Distribution) -> list[float]:
-    """How long each message took, with many on their way at once."""
+    """How long each message took, with many on their way at the same time."""
     run = drive(Announcer, 6, [(0.5 * k, k % 6, 0.0) for k in range(600)], delay)
     sent = {event.id: event.t for event in run.of("send")}
     return [event.t - sent[event.id] for event in run.of("deliver")]

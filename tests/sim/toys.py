@@ -20,7 +20,7 @@ from congenial.systems.system import System
 
 
 class Anyone(Problem):
-    """No exclusion at all: all processes may be inside at once."""
+    """No exclusion at all: all processes may be inside at the same time."""
 
     def __init__(self) -> None:
         super().__init__("anyone", False, False)
@@ -43,7 +43,7 @@ class Pages(Message):
 
 
 class Announcer(Node):
-    """Tells everyone when it asks, and enters at once; remembers what it hears."""
+    """Tells everyone when it asks, and enters immediately; remembers what it hears."""
 
     spec: ClassVar[Spec] = ANYONE
 

@@ -143,7 +143,7 @@ def test_rates_waits_and_losses_are_differences_between_looks() -> None:
     assert history.lost_lately(110.0) == {"a": 1}
     assert history.lost_lately(190.0) == {}
     assert history.cost_of_a_look == pytest.approx(0.004)
-    history.add(104.0, cluster())  # a was restarted: its counters began anew, and are not taken for a fall
+    history.add(104.0, cluster())  # a was restarted: its counters began at 0 again, and are not taken for a fall
     assert history.of_node("a") is None
     assert history.of_node("b") is not None
     history.add(500.0, cluster())  # nobody looked for a while

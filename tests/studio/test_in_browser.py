@@ -482,7 +482,7 @@ def test_check_it_and_open_what_was_found(visit: Any, studio: tuple[str, Any]) -
     assert "ILLEGAL STEP" in page.inner_text("#moves-panel .wrong")
     page.click("#new-run")
     page.select_option("#algorithm", "lamport")
-    page.select_option("[name=fifo]", "")  # without order it fails at once: there would be nothing to cancel
+    page.select_option("[name=fifo]", "")  # without order it fails immediately: there would be nothing to cancel
     page.fill("#check-nodes", "20")
     page.fill("#check-runs", "1000000")
     page.click("#fuzz-start")

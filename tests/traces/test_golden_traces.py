@@ -1,4 +1,4 @@
-"""Small runs, written down line by line. `pytest --rewrite` writes them anew: read the difference before keeping it."""
+"""Small runs, line by line. `pytest --rewrite` writes them again: read the difference before keeping it."""
 
 from __future__ import annotations
 

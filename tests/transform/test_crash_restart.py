@@ -473,7 +473,7 @@ class Deaf(Permitted):  # type: ignore[misc]
 
 
 class Crowded(Restarted):  # type: ignore[misc]
-    """All old requests are served at once."""
+    """All old requests are served at the same time."""
 
     def _on_start(self, msg: Start, out: Out) -> None:
         super()._on_start(Start(msg.instance, msg.batch, msg.group, (), msg.after), out)

@@ -168,7 +168,7 @@ def test_a_process_that_has_lost_its_memory_abstains_for_two_epochs() -> None:
 
 
 def test_a_process_that_votes_is_no_abstainer() -> None:
-    """Two processes that take each other for abstainers would outbid each other for ever."""
+    """Two processes that take each other for abstainers would outbid each other forever."""
     cluster = Cluster("suzuki-kasami+epochs", 3)
     cluster.do(0, "receive", 1, Recall())
     assert cluster.nodes[0].abstainers == cluster.nodes[0].consensus.suspects == {1}

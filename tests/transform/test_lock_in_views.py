@@ -120,7 +120,7 @@ def test_a_token_that_is_kept_is_given_back_before_a_lock_is_forgotten() -> None
     assert cluster.nodes[0].lock.is_at_rest()
 
 
-def test_a_lock_that_is_forgotten_is_made_anew_when_its_timer_runs_out() -> None:
+def test_a_lock_that_is_forgotten_is_made_again_when_its_timer_runs_out() -> None:
     cluster = Cluster("home-gme+views", 3)
     cluster.system = System(find_algorithm("home-gme+views"), 3, {"forget": "yes"})
     cluster.nodes = cluster.system.nodes()

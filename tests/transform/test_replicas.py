@@ -133,7 +133,7 @@ def test_random_schedules(algorithm: type[Node], nodes: int, visitors: int, cras
 
 @pytest.mark.deep
 def test_whatever_crashes_replicas_never_differ() -> None:
-    """If a majority crashes, work may stop for ever; but nothing wrong is done. Both happen here."""
+    """If a majority crashes, work may stop forever; but nothing wrong is done. Both happen here."""
     system = System(Shortly, 3)
     rules = Bounds(requests=3, operations=2, crashes=4, suspicions=2, timers="patient").rules(system)
     faults = [run_once(system, rules, seed).fault for seed in range(200)]

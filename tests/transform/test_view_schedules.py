@@ -1,4 +1,4 @@
-"""Random schedules with everything at once (`view_schedules.py`): some of them, and that they can fail."""
+"""Random schedules with everything at the same time (`view_schedules.py`): some of them, and that they can fail."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_nothing_is_wrong() -> None:
 
 @pytest.mark.parametrize("seed", [333, 585, 933, 2072, 5878, 27056, 41030, 166042, 251637])
 def test_schedules_that_once_failed(seed: int) -> None:
-    """A voter that could not be let go, a report from an earlier view, a vote that was passed on for ever; a ballot for
+    """A voter that could not be let go, a report from an earlier view, a vote that was passed on forever; a ballot for
     which others waited, an answer that an earlier life had not given; a report that was taken back at the leader alone,
     votes that went to founders that had stopped."""
     assert drawn(seed).run().fault == ""

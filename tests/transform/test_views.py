@@ -210,7 +210,7 @@ def test_a_voter_that_leaves_for_good_loses_its_vote_first() -> None:
 
 
 def test_a_process_that_hears_of_the_view_while_it_tries_to_have_one_tells_all() -> None:
-    """Others have promised to wait for it. Once it forgot its ballot, and one of them waited for ever."""
+    """Others have promised to wait for it. Once it forgot its ballot, and one of them waited forever."""
     cluster = Cluster(IN_VIEWS, 3)
     view = cluster.nodes[1].views.view
     cluster.do(1, "on_suspect", 0)
@@ -496,7 +496,7 @@ def test_the_first_to_notice_a_crash_does_not_go_in_its_place() -> None:
     assert views_of(cluster)[0] == views_of(cluster)[2] == (1, (0, 2))
 
 
-def test_a_process_that_hears_nobody_any_more_goes_whomever_it_suspects_first() -> None:
+def test_a_process_that_hears_nobody_any_more_goes_in_whatever_order_it_suspects_the_others() -> None:
     cluster = Cluster(IN_VIEWS, 3)
     hears = cluster.nodes[2].receive
     cluster.nodes[2].receive = lambda src, msg, out: None
@@ -508,7 +508,7 @@ def test_a_process_that_hears_nobody_any_more_goes_whomever_it_suspects_first() 
 
 
 def test_what_a_process_says_it_hears_counts_although_it_does_not_know_the_view_yet() -> None:
-    """Once a report from an earlier view was ignored. The leader believed for ever that nobody heard it, and let nobody
+    """Once a report from an earlier view was ignored. The leader believed forever that nobody heard it, and let nobody
     join."""
     cluster = visitors(4, 1)
     voters, members = cluster.nodes[0].views.view.voters, cluster.nodes[0].views.view.members
@@ -526,7 +526,7 @@ def test_what_a_process_says_it_hears_counts_although_it_does_not_know_the_view_
 
 
 def test_a_voter_that_was_told_that_it_is_not_heard_is_told_when_it_is() -> None:
-    """Once only the leader was told. Later the other voter led, and believed for ever that it was not heard."""
+    """Once only the leader was told. Later the other voter led, and believed forever that it was not heard."""
     cluster = Cluster(IN_VIEWS, 3)
     told = []
     for event, process in (("on_suspect", 0), ("on_suspect", 1), ("on_trust", 0), ("on_trust", 1)):

@@ -1,7 +1,7 @@
-"""Random schedules of locks, semaphores and replicated objects in views, with everything at once: 3 to 7 processes, of
-which some only visit, and any number of voters; crashes with and without memory and for good; false suspicions, one-way
-and mutual, short and as long as a cut; pauses (a schedule by priorities gives a process nothing for long); members that
-leave, roles that change, locks that are forgotten, views that are renewed.
+"""Random schedules of locks, semaphores and replicated objects in views, with everything at the same time: 3 to 7
+processes, of which some only visit, and any number of voters; crashes with and without memory and for good; false
+suspicions, one-way and mutual, short and as long as a cut; pauses (a schedule by priorities gives a process nothing for
+long); members that leave, roles that change, locks that are forgotten, views that are renewed.
 
     python tests/transform/view_schedules.py --schedules 1000000 --seed 1 --jobs 2
     python tests/transform/view_schedules.py --replay 4711            one seed, with the run if it fails
@@ -203,10 +203,10 @@ def replay(seed: int, console: Console) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Random schedules of locks in views, with everything at once.")
+    parser = argparse.ArgumentParser(description="Random schedules of locks in views, with everything together.")
     parser.add_argument("--schedules", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1, help="of the first; the others have the following ones")
-    parser.add_argument("--jobs", type=int, default=1, help="processes at once")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at the same time")
     parser.add_argument("--replay", type=int, help="run the schedule of this seed alone, and show it if it fails")
     arguments = parser.parse_args()
     console = Console(stderr=True)

@@ -131,7 +131,7 @@ def _numbers(explorer: Explorer, state: State, process: int, event: int) -> tupl
 
 
 def _walk(explorer: Explorer, state: State, move: int, choice: int, early: int, taken: list[Taken]) -> State:
-    """Make a move, and then the deliveries that are made at once: all, or `early` of them."""
+    """Make a move, and then the deliveries that are made immediately: all, or `early` of them."""
     explorer.moves.find(state)
     process = int(explorer.moves.processes[move])
     event = int(explorer.moves.events[move])

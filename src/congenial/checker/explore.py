@@ -2,8 +2,8 @@
 
 The states themselves are kept only while they wait to be expanded; the table of states keeps fingerprints.
 
-Reduction: some messages are delivered at once, as soon as they can be, and the other orders are not tried. These are
-the messages whose early delivery makes no difference in the end (see `congenial.checker.movers`).
+Reduction: some messages are delivered immediately, as soon as they can be, and the other orders are not tried. These
+are the messages whose early delivery makes no difference in the end (see `congenial.checker.movers`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from congenial.checker.world import World
 from congenial.kernel.judge import is_kept_out
 from congenial.kernel.node import WAITING
 
-MOST_EARLY: Final = 1000  # deliveries at once in a row; messages that never come to rest are then explored one by one
+MOST_EARLY: Final = 1000  # immediate deliveries in a row; messages that never come to rest are then explored one by one
 
 
 @final
@@ -79,7 +79,7 @@ class Explorer:
         self.edges = Edges()
         self._steps = Steps()  # from the state at hand
         self._labels = vec[i64]()  # the numbers of the labels of steps; -1: not known yet
-        # deliveries made at once since the last move, and messages sent in it and in them
+        # deliveries made immediately since the last move, and messages sent in it and in them
         self.early_count: i64 = 0
         self.sent_count: i64 = 0
 
@@ -182,7 +182,8 @@ class Explorer:
             number += 1
 
     def _take_reduced(self, state: State, index: i64, move: i64, following: Frontier) -> None:
-        """Take a move, and then what is delivered at once; find the state that stands for all that differ in names."""
+        """Take a move, and then what is delivered immediately; find the state that stands for all that differ
+        in names."""
         process = self.moves.processes[move]
         event = self.moves.events[move]
         table = self.world.table
@@ -231,10 +232,11 @@ class Explorer:
             self._labels[number] = label
         return label
 
-    # -- deliveries at once ----------------------------------------------------------------------------
+    # -- immediate deliveries --------------------------------------------------------------------------
 
     def _settle(self, state: State) -> tuple[State, str]:
-        """The state after all deliveries that are made at once, and what goes wrong in the last one, if anything."""
+        """The state after all deliveries that are made immediately, and what goes wrong in the last one, if
+        anything."""
         movers = self.movers
         assert movers is not None
         table = self.world.table
@@ -255,7 +257,7 @@ class Explorer:
         return state, ""
 
     def fails(self, state: State, move: i64, number: i64) -> bool:
-        """True if something is wrong with a step, or with the deliveries at once after it."""
+        """True if something is wrong with a step, or with the immediate deliveries after it."""
         process = self.moves.processes[move]
         if self.successors.wrong(state, process, number):
             return True
@@ -267,7 +269,7 @@ class Explorer:
         return bool(self._settle(after)[1])
 
     def early_position(self, state: State) -> i64:
-        """Where in a state a packet stands that is delivered at once, or -1."""
+        """Where in a state a packet stands that is delivered immediately, or -1."""
         world = self.world
         movers = self.movers
         assert movers is not None

@@ -1,4 +1,4 @@
-"""Which messages may be delivered at once.
+"""Which messages may be delivered immediately.
 
 A message whose early delivery makes no difference is a left mover (Lipton 1975): in any run it can be moved to the
 front, past everything its receiver did before it came, and the run goes on as it did. Then runs in which it comes late
@@ -10,12 +10,12 @@ assumption, and the assumption is verified. If it fails somewhere, it is given u
 situation (the phase of the receiver, whether it may still ask, whether it answers), and the exploration begins again.
 
 Verification looks at single processes only, and these have few states. Beside every state `now` that a process reached
-in the reduced exploration stand its shadows: the states it could be in if some messages that were delivered at once
+in the reduced exploration stand its shadows: the states it could be in if some messages that were delivered immediately
 were still owed to it. In a shadow, the process
 
 - must do on every event what it did in `now`,
 - must not be able to do anything else by itself,
-- must do on an owed message what it did when that message was delivered at once,
+- must do on an owed message what it did when that message was delivered immediately,
 - and must be in `now` when nothing more is owed.
 
 If all that holds, no other process can tell a late delivery from an early one. Proof: take a run with late messages,
@@ -49,7 +49,7 @@ ENOUGH_BLAME = 200
 class Movers:
     def __init__(self, world: World, exceptions: set[Situation]) -> None:
         self.world = world
-        self.exceptions = exceptions  # situations in which messages are not delivered at once
+        self.exceptions = exceptions  # situations in which messages are not delivered immediately
         self._company = world.system.problem.admits(1, 0, 0)
         self._early: dict[int, bool] = {}
         self._observed: set[int] = set()
@@ -66,7 +66,7 @@ class Movers:
         return (kind, self.world.phases[local], state.left > 0, answers)
 
     def is_early(self, local: i64, packet: i64) -> bool:
-        """True if the packet should be delivered at once to the process in state `local`."""
+        """True if the packet should be delivered immediately to the process in state `local`."""
         key: int = local << EVENT_BITS | packet
         known = self._early.get(key)
         if known is None:

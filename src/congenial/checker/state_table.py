@@ -31,7 +31,7 @@ class StateTable:
         self._entries = vec[i64]()
 
     def fetch(self, fingerprints: vec[i64], count: i64) -> None:
-        """Bring what will be looked up next from memory, all at once. It changes nothing but the time that takes."""
+        """Bring what will be looked up next from memory, all together. It changes nothing but the time that takes."""
         if self.count < LARGE:
             return
         while i64(len(self._entries)) < count:

@@ -36,8 +36,9 @@ def command(
 ) -> None:
     """Five node processes on this machine share a jukebox with four discs, for a dozen listeners.
 
-    Listeners of the same disc hear it together; two discs never play at once. The listeners report to a witness
-    outside the cluster, which checks that this is so. A recording of what it saw is written as a page for a browser.
+    Listeners of the same disc hear it together; two discs never play at the same time. The listeners report to a
+    witness outside the cluster, which checks that this is so. A recording of what it saw is written as a page for a
+    browser.
     """
     import asyncio
 
@@ -193,7 +194,7 @@ class Demo:
         made.add_row("waiting, p50", f"{1000 * percentile(waits, 0.5):.1f} ms")
         made.add_row("waiting, p99", f"{1000 * percentile(waits, 0.99):.1f} ms")
         made.add_row("messages per entry", f"{self.messages / max(1, scene.entries):.2f}")
-        made.add_row("most listeners at once", str(scene.most))
+        made.add_row("most listeners together", str(scene.most))
         made.add_row("violations, as seen by the witness", str(len(self.witness.violations)))
         show(made)
 

@@ -18,11 +18,11 @@ WITH_REFERENCES = 100  # columns that the whole table takes
 def command(json: Json = False, markdown: Markdown = False) -> None:
     """List the algorithms, with the costs and properties that their papers claim.
 
-    Messages are per entry. n is the number of processes, k the number of entries at once, q the size of the largest
-    quorum, i and r the sizes of the largest inform and request sets, a the size of the largest acquired set, b the
-    largest number of processes that ask one member, D the diameter of the tree, E the number of links in the network,
-    L the number of requests in a round, l the number of leaders of a session. The second table lists transforms, which
-    apply to every algorithm: NAME+restart stands for suzuki-kasami+restart, token-gme+restart, ...
+    Messages are per entry. n is the number of processes, k the number of entries at the same time, q the size of the
+    largest quorum, i and r the sizes of the largest inform and request sets, a the size of the largest acquired set, b
+    the largest number of processes that ask one member, D the diameter of the tree, E the number of links in the
+    network, L the number of requests in a round, l the number of leaders of a session. The second table lists
+    transforms, which apply to every algorithm: NAME+restart stands for suzuki-kasami+restart, token-gme+restart, ...
     """
     from congenial.cli.output import one_form, print_json, show, table, width
     from congenial.systems.catalogue import ALGORITHMS, TRANSFORM_SPECS

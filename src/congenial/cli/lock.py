@@ -88,7 +88,7 @@ def connect(config: Path, node: str, socket: str) -> Client:
     from congenial.net.local import sockets_here
 
     if socket:
-        return Client(socket, check_user=False)  # the user says whom to trust
+        return Client(socket, check_user=False)  # the user says which socket to trust
     described: ClusterConfig = load_config(config)
     present = sockets_here(described, (node,) if node else described.members)
     if node and not present and not described.seeds:

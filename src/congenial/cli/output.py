@@ -49,7 +49,7 @@ def _is_known() -> bool:
 
 
 def one_form(json: bool, markdown: bool) -> None:
-    """Refuse two forms of output at once."""
+    """Refuse two forms of output at the same time."""
     if json and markdown:
         raise ConfigError("--json and --markdown are two forms of the same: choose one")
 

@@ -63,10 +63,10 @@ class IllegalStep(CongenialError):
 
 
 class SafetyViolation(CongenialError):
-    """Something happened that the problem forbids, such as two holders at once.
+    """Something happened that the problem forbids, such as two holders at the same time.
 
     >>> class Careless(Node):
-    ...     spec = Spec("careless", "Everyone enters at once", MUTEX)
+    ...     spec = Spec("careless", "Everyone enters immediately", MUTEX)
     ...     def request(self, groups, out):
     ...         self.wait()
     ...         self.enter(out)

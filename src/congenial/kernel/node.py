@@ -68,8 +68,8 @@ class Node:
         raise ContractError(f"{type(self).__name__} guards no replicated resource: there is nothing to issue")
 
     def could_enter(self) -> bool:
-        """True if a request would be granted at once, without waiting for others. This is a hint about which of several
-        nodes to ask first, so False is never wrong."""
+        """True if a request would be granted immediately, without waiting for others. This is a hint about which of
+        several nodes to ask first, so False is never wrong."""
         return False
 
     # -- what the world does ---------------------------------------------------------------------------

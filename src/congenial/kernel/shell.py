@@ -1,7 +1,7 @@
 """The process shell: where an event at a process becomes a step, for the checker, replays and the network alike.
 
 A `Process` is a node together with all that belongs to it besides its own state: what its application does, which
-timers are set, what was saved, whom the failure detector suspects. `step` hands an event to the node and returns what
+timers are set, what was saved, which processes are suspected. `step` hands an event to the node and returns what
 the node did, in order. The driver carries that out. The contract between nodes and drivers is checked here:
 
 - An event that cannot happen now (a release by an application that is not inside, a timer that is not set) is the

@@ -25,10 +25,10 @@ LAW_FUNCTIONS: dict[str, Callable[..., float]] = {
 
 
 class Law:
-    """The least and the most that a quantity can be: two formulas over n (processes), k (entries at once), q and q_min
-    (largest and smallest quorum), i, i_min, r, r_min (largest and smallest inform and request set, without the process
-    itself), a (largest acquired set, without the process itself), b (the most processes that ask one member), D
-    (diameter), E (edges), L (entries per round of bounded numbers), m (groups), l (leaders of a session).
+    """The least and the most that a quantity can be: two formulas over n (processes), k (entries at the same time), q
+    and q_min (largest and smallest quorum), i, i_min, r, r_min (largest and smallest inform and request set, without
+    the process itself), a (largest acquired set, without the process itself), b (the most processes that ask one
+    member), D (diameter), E (edges), L (entries per round of bounded numbers), m (groups), l (leaders of a session).
 
     >>> Law("0", "2*(n-1)").most_for({"n": 5})
     8.0

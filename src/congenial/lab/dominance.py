@@ -1,4 +1,4 @@
-"""Which algorithms are better than others in several measures at once, and criteria about that.
+"""Which algorithms are better than others in several measures at the same time, and criteria about that.
 
 An algorithm dominates another one at a point if its mean is better in every one of some metrics. Means are compared as
 they are, without intervals, so that nothing is said to be undominated only because the runs were few. The front of
@@ -88,8 +88,8 @@ class Below(Criterion):
 
 @dataclass(frozen=True)
 class Undominated(Criterion):
-    """At no point is one of the other algorithms better than `algorithm` in all of `metrics` at once. What they are
-    together is `metric`, in words."""
+    """At no point is one of the other algorithms better than `algorithm` in all of `metrics` at the same time. What
+    they are together is `metric`, in words."""
 
     algorithm: str
     metrics: tuple[str, ...]

@@ -18,7 +18,7 @@ from congenial.net.checked import Flag, checked, checked_timeout, wrong
 from congenial.net.errors import LockTimeout, NotHeld, WouldDeadlock
 from congenial.net.held import ONLY_HERE, Losable, WithBody, current_task, drop, end_innermost
 
-EXCLUSIVE, SHARED, GROUP, SEMAPHORE = ("exclusive", "shared", "group", "semaphore")
+EXCLUSIVE_MODE, SHARED_MODE, GROUP_MODE, SEMAPHORE_MODE = ("exclusive", "shared", "group", "semaphore")
 AS_THE_LOCK_SAYS: Final = -1.0
 THIS_TASK: Final = object()  # the one that awaits, which may not be the one that calls
 
@@ -105,10 +105,10 @@ class Acquirable(ABC, Generic[H]):
                 own[0]._again += 1
                 self._acquired.append(own[0])
                 return own[0]
-            if limit is None and len(own) >= (self.k if self.mode == SEMAPHORE else 1):
+            if limit is None and len(own) >= (self.k if self.mode == SEMAPHORE_MODE else 1):
                 raise WouldDeadlock(
                     f"{shown_owner(owner)} holds {self.name!r} and would wait for itself: release it first, "
-                    "give a timeout" + ("" if self.mode == SEMAPHORE else ", or make the lock with reentrant=True")
+                    "give a timeout" + ("" if self.mode == SEMAPHORE_MODE else ", or make the lock with reentrant=True")
                 )
         try:
             held = await self._enter(limit, owner)
@@ -128,7 +128,7 @@ class Acquirable(ABC, Generic[H]):
 
     def _is_covered_by(self, held: H) -> bool:
         """A task that holds a lock alone may share it with itself, but not the other way round."""
-        return held.mode == EXCLUSIVE or self._is_alike(held)
+        return held.mode == EXCLUSIVE_MODE or self._is_alike(held)
 
     def _is_alike(self, held: H) -> bool:
         return held.mode == self.mode and held.group == self.group
@@ -141,7 +141,7 @@ class Acquirable(ABC, Generic[H]):
         self._release(current_task(), n)
 
     def _release(self, owner: object, n: int) -> None:
-        if type(n) is not int or n < 1 or (n > 1 and self.mode != SEMAPHORE):
+        if type(n) is not int or n < 1 or (n > 1 and self.mode != SEMAPHORE_MODE):
             raise wrong("n", n, "1, or for a semaphore a whole number of at least 1")
         if n > 1 and n > len([held for held in self._acquired if held.held]):
             raise NotHeld(f"{self.name!r} is not held {n} times")
@@ -197,7 +197,7 @@ class Acquirable(ABC, Generic[H]):
     def locked(self) -> bool:
         """Whether this process holds the lock, in any form. If not, another member may hold it: no member is asked. A
         semaphore is locked if this process has all its places."""
-        return len(self._inside()) >= (self.k if self.mode == SEMAPHORE else 1)
+        return len(self._inside()) >= (self.k if self.mode == SEMAPHORE_MODE else 1)
 
     # -- as a block ------------------------------------------------------------------------------------
 
@@ -237,7 +237,7 @@ class Acquirable(ABC, Generic[H]):
 
     def _described(self, kind: str, at: int) -> str:
         state = "locked" if self.locked() else "unlocked"
-        what = {GROUP: f"group {self.group!r} of", SEMAPHORE: f"{self.k} places of"}.get(self.mode, self.mode)
+        what = {GROUP_MODE: f"group {self.group!r} of", SEMAPHORE_MODE: f"{self.k} places of"}.get(self.mode, self.mode)
         inside = list(self._inside())
         holder = ""
         if len(inside) == 1:

@@ -120,7 +120,7 @@ class Agreement:
                 self.seat.step(Suspected(link.peer))
         self._look()
 
-    def begin_anew(self) -> None:
+    def begin_again(self) -> None:
         """Go on as after a restart: what this process did as a member is lost."""
         with self.membership.turn:
             self.seat.step(Call(lambda node, out: node.on_recover(out)))

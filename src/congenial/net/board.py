@@ -145,9 +145,9 @@ class Board:
         there = [f"{link.name}:{known(link.peer)}" for link in self.membership.links if not link.away]
         return [self.me, *there]
 
-    def is_there(self, whom: str) -> bool:
+    def is_there(self, member: str) -> bool:
         """Whether a member that a note names takes part, in the same life, as far as this member knows."""
-        name, _, life = whom.partition(":")
+        name, _, life = member.partition(":")
         roster = self.membership.roster
         if name == self.membership.name:
             return life == str(self.membership.incarnation)

@@ -27,7 +27,7 @@ import msgspec
 
 from congenial.kernel.errors import ConfigError, CongenialError
 from congenial.net import forks
-from congenial.net.acquiring import SEMAPHORE, Acquirable
+from congenial.net.acquiring import SEMAPHORE_MODE, Acquirable
 from congenial.net.asks import ERRORS, REFUSED, RENUMBERED, Answer, Ask
 from congenial.net.checked import Seconds, Text, checked
 from congenial.net.config import ClusterConfig
@@ -146,9 +146,9 @@ class RemoteLock(Acquirable[RemoteHeld]):
         self._ask = ask
 
     def _inside(self) -> list[RemoteHeld]:
-        seats = self.mode == SEMAPHORE
+        seats = self.mode == SEMAPHORE_MODE
         found = self._client.held.values()
-        return [held for held in found if held.name == self.name and (held.mode == SEMAPHORE) == seats]
+        return [held for held in found if held.name == self.name and (held.mode == SEMAPHORE_MODE) == seats]
 
     def _joins_now(self) -> bool:
         return True  # the node finds out whether it does not

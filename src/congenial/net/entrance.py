@@ -164,7 +164,7 @@ class Tally:
 
 
 class Era:
-    """A time in which entrances may be used. Once it is over, they are forgotten, all at once."""
+    """A time in which entrances may be used. Once it is over, they are forgotten, all together."""
 
     __slots__ = ("over",)
 

@@ -29,7 +29,7 @@ HEAD = Struct(">4sQIII")
 HEAD_SUM = Struct(">4sQII")  # what the checksum of a head covers
 PLACE = Struct(">4sQ16sII")
 PLACE_SUM = Struct(">4sQ16sI")
-PLACE_SIZE = 512  # a disk writes so much at once, or nothing
+PLACE_SIZE = 512  # a disk writes so much in one piece, or nothing
 MARK_SIZE = 2 * PLACE_SIZE
 
 

@@ -264,7 +264,8 @@ def _check_dead(path: Path) -> None:
 
 @contextlib.asynccontextmanager
 async def _alone_in(folder: Path) -> AsyncIterator[None]:
-    """Of two nodes that start at once, one must not take the other's socket, bound but not listening yet, for dead."""
+    """Of two nodes that start at the same time, one must not take the other's socket, bound but not listening yet, for
+    dead."""
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         deadline = time.monotonic() + FOLDER_PATIENCE

@@ -23,7 +23,7 @@ from typing import Any, Generic, TypeVar
 
 from congenial.kernel.errors import ConfigError
 from congenial.net.absence import not_open, not_settled
-from congenial.net.acquiring import EXCLUSIVE, GROUP, SEMAPHORE, SHARED, Acquirable
+from congenial.net.acquiring import EXCLUSIVE_MODE, GROUP_MODE, SEMAPHORE_MODE, SHARED_MODE, Acquirable
 from congenial.net.agreement import Agreement
 from congenial.net.board import Board
 from congenial.net.checked import Count, Flag, Port, checked, checked_name, checked_timeout, wrong
@@ -54,25 +54,25 @@ class LockForms(ABC, Generic[L, T]):
 
     def mutex(self, name: str | bytes, *, timeout: float | None = None, reentrant: bool = False) -> L:
         """One task of one process at a time."""
-        return self._form(EXCLUSIVE, name, "", 1, timeout, reentrant)
+        return self._form(EXCLUSIVE_MODE, name, "", 1, timeout, reentrant)
 
     def exclusive(self, name: str | bytes, *, timeout: float | None = None, reentrant: bool = False) -> L:
         """One task at a time, and none that shares: the writer to the readers of `shared`."""
-        return self._form(EXCLUSIVE, name, "", 1, timeout, reentrant)
+        return self._form(EXCLUSIVE_MODE, name, "", 1, timeout, reentrant)
 
     def shared(self, name: str | bytes, *, timeout: float | None = None, reentrant: bool = False) -> L:
         """Together with all other tasks that share."""
-        return self._form(SHARED, name, "", 0, timeout, reentrant)
+        return self._form(SHARED_MODE, name, "", 0, timeout, reentrant)
 
     def group(
         self, name: str | bytes, group: str | bytes, *, timeout: float | None = None, reentrant: bool = False
     ) -> L:
         """Together with all other tasks of the same group."""
-        return self._form(GROUP, name, checked_name("group", group), 0, timeout, reentrant)
+        return self._form(GROUP_MODE, name, checked_name("group", group), 0, timeout, reentrant)
 
     def semaphore(self, name: str | bytes, k: int, *, timeout: float | None = None) -> L:
         """At most k tasks at a time. All members must give the same k."""
-        return self._form(SEMAPHORE, name, "", checked("k", k, Count), timeout, False)
+        return self._form(SEMAPHORE_MODE, name, "", checked("k", k, Count), timeout, False)
 
     def try_mutex(self, name: str | bytes, *, timeout: float = 0.0, here: bool = False) -> T:
         """As `mutex`, but return None if the lock cannot be acquired within `timeout`. With 0 the members are asked
@@ -371,17 +371,17 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]], Primitives):
 
     def _lock(self, mode: str, name: str, group: str, k: int, timeout: float | None, reentrant: bool = False) -> Lock:
         host = self._host
-        if mode == SEMAPHORE:
+        if mode == SEMAPHORE_MODE:
             hall = host.locks.hall(semaphore_key(name), readable(name), k)
             return Lock(hall, host.locks.again, ALONE_WANT, mode, k, timeout, reentrant)
         door = host.locks.door(lock_key(name), readable(name))
-        if mode == EXCLUSIVE:
+        if mode == EXCLUSIVE_MODE:
             want = ALONE_WANT
         elif not door.grouped:
             raise ConfigError(
                 f"{self.config.algorithm} admits one process at a time: {mode} locks need an algorithm with groups"
             )
-        elif mode == SHARED:
+        elif mode == SHARED_MODE:
             want = Want(READERS, True, None)
         else:
             want = Want(group_number(group), True, readable(group))

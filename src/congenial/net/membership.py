@@ -423,7 +423,7 @@ class Membership:
             raise ProtocolError(f"{link.name!r} was restarted without its state; restart the whole cluster")
 
     def _is_there(self, link: Link) -> bool:
-        """True if a peer takes part, or did a moment ago: if only its connection broke, it calls again at once."""
+        """True if a peer takes part, or did a moment ago: if only its connection broke, it calls again immediately."""
         now = self.now()
         if link.connection is None:
             return not link.away and now - link.detached_at < CALLS_AGAIN * self.timing.reconnect

@@ -26,8 +26,8 @@ class RemoteBoard:
     def local(self, key: str) -> Note:
         return self.heard.get(key, EMPTY)
 
-    def is_there(self, whom: str) -> bool:
-        return whom in self.there
+    def is_there(self, member: str) -> bool:
+        return member in self.there
 
     async def read(self, key: str, fence: int) -> Note:
         return await self._note(Ask("read", 0, name=key, fence=fence))

@@ -36,7 +36,7 @@ one scale. Their upper bits count ticks of a 32nd of a second since 2025, and ea
     the tick at the start is the clock's, and larger than any that the member remembers
 
 The largest tick of any fence or incarnation that it knows of is what a member remembers, in its state directory. The
-founding takes the largest of all members. Hence *the first fence of a new cluster is larger than every fence that any
+founding takes the largest of all members. So *the first fence of a new cluster is larger than every fence that any
 of its members remembers*, whatever the clocks say. Where nobody remembers anything, it is larger if the clock is right
 and the old cluster began fewer than 32 epochs in each second of its life. `congenial.net.agreement` sees to that: but
 for a few, no more than 32 views begin in a second.
@@ -53,7 +53,7 @@ TURN_BITS = 8  # of a fence: the turn in a session of one process alone (`congen
 FENCE_BITS = EPOCH_BITS + TURN_BITS  # what a fence counts within one epoch; the bits above count ticks
 START_OF_TIME = 1_735_689_600  # 2025-01-01, to keep numbers small
 TICKS = 32  # in a second: fences have 63 bits until 2059, and a cluster may begin so many epochs each second
-RANDOM_BITS = 16  # of an incarnation, the lowest; those above are the clock, so that a restart at once is still later
+RANDOM_BITS = 16  # of an incarnation, the lowest; above them is the clock, so that a quick restart is still later
 
 UNKNOWN, ORIGINAL, RECOVERED, FORGETFUL = "unknown", "original", "recovered", "forgetful"
 

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from congenial.kernel.errors import ConfigError
-from congenial.net.acquiring import SEMAPHORE, Acquirable
+from congenial.net.acquiring import SEMAPHORE_MODE, Acquirable
 from congenial.net.blocking_locks import GuardedThere
 from congenial.net.entrance import RAN_OUT
 from congenial.net.guarded import Guarded, Section, latest
@@ -132,8 +132,10 @@ class ThreadedLock(Acquirable[ThreadedHeld]):
         self._made: Lock | None = None
 
     def _inside(self) -> list[ThreadedHeld]:
-        seats = self.mode == SEMAPHORE
-        return [held for held in self._cluster._held if held.name == self.name and (held.mode == SEMAPHORE) == seats]
+        seats = self.mode == SEMAPHORE_MODE
+        return [
+            held for held in self._cluster._held if held.name == self.name and (held.mode == SEMAPHORE_MODE) == seats
+        ]
 
     def _joins_now(self) -> bool:
         return True  # the node finds out whether it does not
@@ -224,8 +226,8 @@ class ThreadedBoard:
     def local(self, key: str) -> Note:
         return self._board.local(key)
 
-    def is_there(self, whom: str) -> bool:
-        return self._cluster._call(lambda: self._board.is_there(whom))
+    def is_there(self, member: str) -> bool:
+        return self._cluster._call(lambda: self._board.is_there(member))
 
     async def read(self, key: str, fence: int) -> Note:
         return await self._cluster._run_there(self._board.read(key, fence))

@@ -332,7 +332,7 @@ class ViewedLocks(LockTable):
 
     def on_missed(self, link: Link) -> None:
         """This process goes on as another one, which has done nothing yet."""
-        self.agreement.begin_anew()
+        self.agreement.begin_again()
 
     def on_view(self, view: View, since: int, rest: float) -> None:
         self.dispatch.number = view.number if since >= 0 else NO_VIEW
@@ -343,7 +343,7 @@ class ViewedLocks(LockTable):
         self.attendance.attend(since, view.number)
         self.to_move = deque(self._forget_unused())
         self.dispatch.moving = True
-        self._move(self._guards())  # at once: they are few
+        self._move(self._guards())  # all of them: they are few
         self._move_some(self.era, rest)
         if since >= 0:
             self.membership.answer_again(view.processes)

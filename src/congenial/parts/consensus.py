@@ -4,7 +4,8 @@ Ballots are numbered. Ballot b belongs to process (first + b) mod n, its owner. 
 process that does so promises to accept nothing of a lower ballot from then on, and tells what it has accepted last.
 With a majority of promises the owner proposes the value that was accepted in the highest ballot, or its own if there is
 none. A value that a majority accepts in one ballot is decided. Any two majorities share a process, so a later owner
-always learns of a value that may have been decided. Nothing can come before ballot 0, so its owner proposes at once.
+always learns of a value that may have been decided. Nothing can come before ballot 0, so its owner proposes
+immediately.
 
 This is safe for any behaviour of the network: delay, loss, duplication, false suspicions, and crashes with or without
 recovery, provided that `durable` is saved (it is, before the messages leave). It terminates if a majority is correct,

@@ -1,6 +1,6 @@
 """Messages to oneself: a process that is a member of its own quorum plays both roles, and sends itself no messages.
 
-`_tell` stands for `out.send`. A message to the process itself is handed over at once, before `_tell` returns. Where
+`_tell` stands for `out.send`. A message to the process itself is handed over immediately, before `_tell` returns. Where
 that would change a list or set that is being walked through, the message waits until the rest of the step is done:
 then it is as if it travelled over a FIFO channel that takes no time. The two differ in the order in which a step sends
 its messages, so an algorithm keeps the one it was written with.

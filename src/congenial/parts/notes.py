@@ -19,9 +19,9 @@ when it knows every note that a majority of earlier voters may have accepted, an
 complete in the new view knows enough for others. Otherwise, let b be the latest base that was told. In b, a majority
 has every note; so a majority of its voters must have told. Later views may have had complete voters as well, of which
 those that told know nothing. But a voter becomes complete only after it was told by a majority of some base, and each
-that told remembers to whom it has handed its notes over (`handed`). So a majority of the voters of every such view must
-have told, too: then if notes were written there, b would not be the latest base. The idea that the configuration of a
-register is read like the register is that of Lynch and Shvartsman 2002 (RAMBO).
+that told remembers which voters it has handed its notes to (`handed`). So a majority of the voters of every such view
+must have told, too: then if notes were written there, b would not be the latest base. The idea that the configuration
+of a register is read like the register is that of Lynch and Shvartsman 2002 (RAMBO).
 
 What a voter was told counts as its own, with one exception. A note with a smaller fence than a promise may be one that
 was refused elsewhere. A voter that has accepted it itself, before the promise, says that it has it; one that was told
@@ -136,7 +136,7 @@ class Question:
         self.newest = max(self.newest, seen)
         (self.yes if kept else self.no).add(process)
 
-    def begin_anew(self) -> None:
+    def begin_again(self) -> None:
         self.yes = set()
         self.no = set()
         self.newest = EMPTY
@@ -185,7 +185,7 @@ class Notes(Part):
         self.asked = set()
         self.early = []
         for asked in sorted(self.questions):
-            self.questions[asked].begin_anew()
+            self.questions[asked].begin_again()
         self.retry(out)
 
     def keeps(self) -> bool:

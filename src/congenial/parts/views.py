@@ -2,7 +2,7 @@
 
 A view is a numbered list of members. Some processes are its voters; they need not be members at the moment. A majority
 of the voters of one view decides on the next, by consensus, so there is one sequence of views. Votes are durable, and a
-process that has lost its state no longer counts as that voter. So any number of voters may change at once.
+process that has lost its state no longer counts as that voter. So any number of voters may change at the same time.
 
 Every process reports to its leader, the first voter that it hears, which others it does not hear. The leader proposes
 the next view when there is a reason:
@@ -25,7 +25,7 @@ itself, which may be where others can reach it.
 A view is durable at every process that knows it, so a process knows after a crash where it can ask. A process that
 sends something for an older view is sent the view.
 
-The idea that suspicions are collected and settled at once, for stable views, is that of Suresh et al. 2018 (Rapid); a
+The idea that suspicions are collected and settled together, for stable views, is that of Suresh et al. 2018 (Rapid); a
 leader that hears fewer processes than another voter does not block progress, as in Ng et al. 2023 (Omni-Paxos).
 """
 
@@ -568,7 +568,7 @@ class Views(Part):
             out.set_timer(CALM, CALM_AFTER * self.least_exile)
 
     def _go_into_exile(self, out: Out) -> None:
-        """This process was excluded. It asks to join again, at once if it was not excluded lately."""
+        """This process was excluded. It asks to join again, immediately if it was not excluded lately."""
         self.exiled = self.asking = True
         out.set_timer(REJOIN, max(self.exile, FIRST_PAUSE))
         self.exile = min(max(2 * self.exile, self.least_exile), LONGEST_EXILE * self.least_exile)

@@ -46,8 +46,8 @@ class OrderedBag:
 
     A message arrives when its own delay is over and all before it have arrived. Its delay has no memory. So whether it
     is over does not have to be known before the message is the first of its channel: with a probability that depends
-    only on its age, it is over, and the message arrives at once. Otherwise the rest of the delay is like a new one, and
-    the message goes into the bag. The distribution of runs is exactly the same as with delays drawn in advance.
+    only on its age, it is over, and the message arrives immediately. Otherwise the rest of the delay is like a new one,
+    and the message goes into the bag. The distribution of runs is exactly the same as with delays drawn in advance.
     """
 
     def __init__(self, n: int, mean: float, bag: Bag, random: Random) -> None:
@@ -83,7 +83,7 @@ class OrderedBag:
             to += 1
 
     def follow(self, channel: i64, now: float) -> i64:
-        """The first message of a channel has arrived. Returns the next one if it arrives at once, or else -1."""
+        """The first message of a channel has arrived. Returns the next one if it arrives immediately, or else -1."""
         last = self._last(channel)
         if last == ALONE:
             self._set_last(channel, EMPTY)

@@ -5,7 +5,7 @@ a message arrives) or, where channels delay messages exponentially and do not ke
 network's bag. The loop takes what comes first. All random numbers come from seeded streams, so equal seeds give
 equal runs.
 
-The engine is the `Out` of every node: it calls nodes directly, and what they do takes effect at once. It also plays
+The engine is the `Out` of every node: it calls nodes directly, and what they do takes effect immediately. It also plays
 the application of every process. The network, the disturbances and the failure detector have their own files. The
 latter two are handed the engine, since they act on its processes.
 """

@@ -21,7 +21,7 @@ PAUSE = 0.2  # seconds between two lines
 
 
 class Task:
-    """Work under way, or what came of it. `module` is the one that does it; `first` is what there is to say at once."""
+    """Work under way, or what came of it. `module` is the one that does it; `first` is what can be said immediately."""
 
     def __init__(self, module: str, order: dict[str, object], first: dict[str, object]) -> None:
         self.said: dict[str, Any] = {"running": True, **first}

@@ -26,7 +26,7 @@ TEXTS = ("think", "hold", "delay", "skew")
 LOADS = ("closed", "burst", "single", "turns")  # not a file
 KINDS = {
     "mutex": "Mutual exclusion",
-    "kmutex": "k entries at once",
+    "kmutex": "k entries at the same time",
     "group": "Group mutual exclusion",
     "weak": "Weak exclusion",
 }

@@ -103,7 +103,7 @@ ALGORITHMS: dict[str, type[Node]] = {
         Sanders,
         AgrawalElAbbadi,
         SinghalDynamic,
-        # k entries at once
+        # k entries at the same time
         RaymondK,
         SrimaniReddy,
         Kakugawa,

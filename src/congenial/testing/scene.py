@@ -54,7 +54,7 @@ class Scene:
         self.fence = 0  # the largest that the resource has seen
         self.entries = 0
         self.sessions = 0
-        self.most = 0  # inside at once
+        self.most = 0  # inside at the same time
 
     @property
     def inside(self) -> list[str]:

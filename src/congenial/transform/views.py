@@ -3,7 +3,7 @@
 The processes agree on views (`congenial.parts.views`), and the lock follows them. In each view a new instance of the
 algorithm runs on the members, with one of them as its home. A process that is inside when the view changes stays
 inside. Every member tells the home whether it is. When all have, nobody can still enter in an earlier view, and the
-home begins with those that are inside: others that are compatible with them enter at once.
+home begins with those that are inside: others that are compatible with them enter immediately.
 
 A process that is not a member has lost what it held. So has one that was not a member of some view in between. It may
 learn of that late; but a fence begins with the number of the view, and a resource that checks fences is safe

@@ -1,4 +1,4 @@
-"""Maekawa_M: ask a quorum whose members lock themselves for several requests at once, if these are for one group.
+"""Maekawa_M: ask a quorum whose members lock themselves for several requests together, if these are for one group.
 
 As in Maekawa's algorithm a process enters when all members of its quorum are locked for it, members serve requests by
 age, and they take locks back (INQUIRE, RELINQUISH) from processes that have lost somewhere (FAILED). Quorums of

@@ -1,9 +1,10 @@
 """RA1: Ricart and Agrawala's algorithm, in which requests for the same group do not wait for each other.
 
 A process that wants to enter numbers its request one higher than any number it has seen and sends it to all others. A
-process that is asked agrees at once, unless it wants or has another group and its own request is older. Then it agrees
-when it leaves. So of two requests for different groups the younger waits for the older, and two for the same group do
-not wait for each other. Groups take turns strictly by the age of requests, so under load few are ever inside together.
+process that is asked agrees immediately, unless it wants or has another group and its own request is older. Then it
+agrees when it leaves. So of two requests for different groups the younger waits for the older, and two for the same
+group do not wait for each other. Groups take turns strictly by the age of requests, so under load few are inside
+together.
 
 Joung 2002, as described in Mittal & Mohan 2007, section 1.1; nothing is changed that we know of. Added: the fence. It
 is the age of the youngest request for another group that is older than mine. That one is over and I have agreed to it,

@@ -1,9 +1,9 @@
 """RA2: Ricart and Agrawala's algorithm with leaders, which invite all that wait for their group.
 
 Requests are made, and agreed to, as in RA1. A process to which everyone has agreed enters as a leader. While it is
-inside it invites all that ask for its group. An invited process enters at once, as a follower, even if older requests
-for other groups wait. Those must then wait for the followers, too, even for followers that agreed before they were
-invited. So every process keeps two vectors:
+inside it invites all that ask for its group. An invited process enters immediately, as a follower, even if older
+requests for other groups wait. Those must then wait for the followers, too, even for followers that agreed before they
+were invited. So every process keeps two vectors:
 
 - VSN counts the requests of each process that it knows of. It travels with REQUEST and makes the priority: a request
   made in knowledge of another one is younger.

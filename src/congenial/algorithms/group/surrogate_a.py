@@ -2,8 +2,8 @@
 
 Leaders and followers are as in `surrogate_quorum`. A follower that leaves sends LEAVE to its leader. When the leader
 has left itself and has heard from all followers, it releases its quorum. Meanwhile it may be idle, or ask for its next
-session. A process that is invited for a request that is over answers with LEAVE at once. From the time the last process
-leaves to the next leader's entry there are three hops: LEAVE, RELEASED, LOCKED.
+session. A process that is invited for a request that is over answers with LEAVE immediately. From the time the last
+process leaves to the next leader's entry there are three hops: LEAVE, RELEASED, LOCKED.
 
 Atreya, Mittal & Peri 2007, section IV-A. A process that asks for the current group after the leader got its locks waits
 for another session: the algorithm lacks concurrent entry, as the paper says (section VIII-A).

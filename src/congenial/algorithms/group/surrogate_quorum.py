@@ -3,7 +3,7 @@
 A process asks its quorum as in Maekawa's algorithm: members lock themselves for one request at a time, oldest first,
 and FAILED, INQUIRE and RELINQUISH prevent deadlocks. New is that a lock brings with it the requests that wait at the
 member and are compatible with the one it is locked for. A process that has all its locks enters as a leader and invites
-the processes it has been told of. An invited process enters at once, as a follower, and cancels its own request. So
+the processes it has been told of. An invited process enters immediately, as a follower, and cancels its own request. So
 there is one lock per member however many are inside, and the leader's quorum serves the followers as well: it is their
 surrogate. It must stay locked until all of them have left. The forms differ in how it learns that.
 

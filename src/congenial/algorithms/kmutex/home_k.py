@@ -7,8 +7,8 @@ one left for the next process that asks, or if this process was the last to get 
 seldom finds a permit at the home, and a process that asks often need not ask.
 
 When somebody has to wait, the home recalls permits that may be kept, the oldest first. A process that is not inside
-gives its permit back at once. One that is inside says that it is busy, and gives the permit back when it leaves. The
-home recalls one permit for each process in the queue, and one more for each that was found busy. So it recalls few,
+gives its permit back immediately. One that is inside says that it is busy, and gives the permit back when it leaves.
+The home recalls one permit for each process in the queue, and one more for each that was found busy. So it recalls few,
 and yet finds an unused one among many after a few rounds.
 
 Channels may have any order. Permits have serial numbers: a recall that has overtaken its permit is remembered until

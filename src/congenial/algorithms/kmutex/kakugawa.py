@@ -7,7 +7,7 @@ its quorum says that others come first (FAILED), the process turns to a quorum w
 well, without withdrawing its earlier requests. With the locks of any whole quorum it enters, and releases the rest.
 
 A member that is locked for a younger request asks for its lock back (INQUIRE). A process that is not inside yet returns
-it at once (RELINQUISH), as in the survey: the oldest request is never asked, so there is no deadlock.
+it immediately (RELINQUISH), as in the survey: the oldest request is never asked, so there is no deadlock.
 
 Kakugawa et al. 1994; Velazquez 1993, section 6. The survey asks one quorum only, "an appropriate quorum". Then two
 processes that choose quorums with a common member keep each other out although fewer than k are inside. Added: a
@@ -133,7 +133,7 @@ class Kakugawa(Loopback):
         self.locks = set()
 
     def _ask(self, index: int, out: Out) -> None:
-        """Ask a quorum. My own answer comes at once, so I ask myself last."""
+        """Ask a quorum. My own answer comes immediately, so I ask myself last."""
         self.candidate = index
         self.tried.append(index)
         members = [member for member in self.quorums[index] if member not in self.asked and member != self.me]

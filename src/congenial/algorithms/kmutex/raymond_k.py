@@ -1,6 +1,6 @@
 """Raymond's algorithm for k entries: ask everyone, enter when all but k-1 have agreed.
 
-Requests are numbered and answered as in Ricart and Agrawala's algorithm: at once, unless one is inside or one's own
+Requests are numbered and answered as in Ricart and Agrawala's algorithm: immediately, unless one is inside or one's own
 request is older. But a process enters as soon as n-k others have agreed, because then at most k-1 others can be inside.
 The answers that it did not wait for arrive later, while it is inside, or idle, or waiting again. So every process
 counts the answers that each other process still owes it, and only a process that owes nothing has agreed to the latest

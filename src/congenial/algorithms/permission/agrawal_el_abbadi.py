@@ -160,7 +160,7 @@ class AgrawalElAbbadi(QueuedLoopback, Yielding):
         self.lost = []
         self.inquiries = []
 
-    def _ask_anew(self, out: Out) -> None:
+    def _ask_again(self, out: Out) -> None:
         self._withdraw(out)
         self._ask(out)
 
@@ -265,7 +265,7 @@ class AgrawalElAbbadi(QueuedLoopback, Yielding):
             self._set_lock(None, out)
         self._serve(out)
         if self.phase == WAITING and peer in self.quorum:
-            self._ask_anew(out)
+            self._ask_again(out)
         self._hear_myself(out)
 
     def on_trust(self, peer: int, out: Out) -> None:
@@ -287,7 +287,7 @@ class AgrawalElAbbadi(QueuedLoopback, Yielding):
         if number > 0 and process == self.me and not (self.phase == INSIDE and number == self.number):
             self._tell(src, Release(number), out)
         if self.phase == WAITING and src in self.quorum:
-            self._ask_anew(out)
+            self._ask_again(out)
 
     # -- messages --------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ its request.
 Lamport 1978; Velazquez 1993, section 5. As in the survey a process waits for the replies to its request; in Lamport's
 paper any later message will do. The clock advances where the order of requests needs it, not at every event. Requests
 enter in the order of (time, id), and that is the fence. Without FIFO channels a reply can overtake an older request,
-and two processes are inside at once.
+and two processes are inside at the same time.
 """
 
 from __future__ import annotations

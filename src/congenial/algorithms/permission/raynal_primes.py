@@ -39,7 +39,7 @@ SPEC = Spec(
     messages=Law("2*(n-1)", "2*(n-1)**2"),
     size="2",
     flaws=(
-        "if the next process in the ring does not ask, all others wait for ever",
+        "if the next process in the ring does not ask, all others wait forever",
         "the number of attempts is not bounded",
         "its numbers grow with every entry",
     ),

@@ -1,7 +1,7 @@
 """Ricart and Agrawala's algorithm: ask everyone, enter when everyone has agreed.
 
 A process that wants to enter numbers its request one higher than any number it has seen and sends it to all others. A
-process that is asked agrees at once, unless it is inside or its own request is older (a smaller number, or the same
+process that is asked agrees immediately, unless it is inside or its own request is older (a smaller number, or the same
 number and a smaller id). Then it agrees when it leaves. So of two requests the younger one always waits for the older,
 and processes enter in the order of (number, id).
 

@@ -10,9 +10,9 @@ Locks are given by age (number, then id), and recovered from younger requests as
 an older request comes first, INQUIRE asks for a lock back, and a process that has lost somewhere answers with YIELD.
 
 Sanders 1987; Velazquez 1993, section 5. Added: a process whose inform set is itself alone can hold no lock but its own,
-so nobody needs it to yield. It gives its own lock to any older request at once, and is never sent a FAIL. With Ricart
-and Agrawala's sets the algorithm then sends exactly what theirs sends; with quorums it sends what Maekawa's does.
-Channels must be FIFO. Fences travel with RELEASE and GRANT.
+so nobody needs it to yield. It gives its own lock to any older request immediately, and is never sent a FAIL. With
+Ricart and Agrawala's sets the algorithm then sends exactly what theirs sends; with quorums it sends what Maekawa's
+does. Channels must be FIFO. Fences travel with RELEASE and GRANT.
 
 Cost: REQUEST and GRANT for every other member of the request set, RELEASE for every other member of the inform set. A
 request that arrives at a locked process costs one FAIL more, or INQUIRE, YIELD and a second GRANT.

@@ -51,7 +51,7 @@ SPEC = replace(
     symmetry=None,
     flaws=(
         "an answer that takes longer than Telec can lead to two tokens",
-        "several lost messages, or several crashes at once, can lead to two tokens or a fence that does not grow",
+        "several lost messages, or several simultaneous crashes, can lead to two tokens or a fence that does not grow",
     ),
 )
 

@@ -20,7 +20,7 @@ RESOURCE = Option(
     "resource", "journal", "the replicated resource: journal (keeps every operation) or counter", build_resource
 )
 FLAWS = (
-    "a process that recovers after a crash no longer takes part, and waits for ever",
+    "a process that recovers after a crash no longer takes part, and waits forever",
     "while a process is down, what the others have to remember for it grows",
 )
 

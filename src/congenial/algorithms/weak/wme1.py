@@ -9,7 +9,7 @@ the same. With the reports of a majority a process proposes the most advanced of
 epoch: all execute what was missing, and the new owner is the one that the report names (a process that suspects names
 itself). A former owner that is inside then is ejected.
 
-An operation that any process has executed is known to a majority, hence is in every report that can be decided.
+An operation that any process has executed is known to a majority, so it is in every report that can be decided.
 Operations that are not in the decided report are executed by nobody in that epoch, and only their issuer, if still
 inside, issues them again. So an operation that fails is executed nowhere.
 
@@ -25,7 +25,7 @@ come, of a later place or epoch, waits. Messages to oneself take no time; an `In
   token on.
 
 Our own choice: of equally advanced reports one that suspects the owner is preferred, and the token does not go to a
-process that is suspected, which would end the next epoch at once. A fence is the epoch, in its high bits, and the
+process that is suspected, which would end the next epoch immediately. A fence is the epoch, in its high bits, and the
 entries since its beginning.
 """
 

@@ -1,4 +1,4 @@
-"""A frontier: one algorithm beside all others, at many points, in several measures at once."""
+"""A frontier: one algorithm beside all others, at many points, in several measures at the same time."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from congenial.lab.sweep import Point
 class Frontier(Overview):
     """The sweeps of `parts`, and the place of the algorithm `ours` among all others in them.
 
-    `metrics` are what an algorithm must be better in, all at once; the picture shows `drawn`, two of them, of which
-    less is better. What was aimed at: at most `most` of the first, a formula in n, and of the second at most `times` as
-    much as `rival`. The page shows all algorithms at the points `shown_whole`; the picture has those in `panels`. Each
-    is a part and a value.
+    `metrics` are what an algorithm must be better in, all at the same time; the picture shows `drawn`, two of them, of
+    which less is better. What was aimed at: at most `most` of the first, a formula in n, and of the second at most
+    `times` as much as `rival`. The page shows all algorithms at the points `shown_whole`; the picture has those in
+    `panels`. Each is a part and a value.
     """
 
     ours: str

@@ -137,7 +137,7 @@ class ClusterBarrier(Shared[BarrierState]):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(2 * LOOK_AGAIN):
                     return await self._until(ticket.is_over)
-            missing = {whom for whom in self._local().waiting if not self._desk._board.is_there(whom)}
+            missing = {member for member in self._local().waiting if not self._desk._board.is_there(member)}
             if missing & missed:  # twice in a row: it was not only silent for a moment
                 await self._change(lambda state: _break(state, ticket))
             missed = missing

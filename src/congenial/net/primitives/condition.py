@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from congenial.kernel.errors import ConfigError
-from congenial.net.acquiring import AS_THE_LOCK_SAYS, EXCLUSIVE, Acquirable
+from congenial.net.acquiring import AS_THE_LOCK_SAYS, EXCLUSIVE_MODE, Acquirable
 from congenial.net.checked import Count, checked, checked_timeout, wrong
 from congenial.net.errors import NotHeld
 from congenial.net.held import Losable, current_task
@@ -58,7 +58,7 @@ class ClusterCondition(Shared[ConditionState]):
         if lock is not None:
             if not isinstance(lock, Acquirable):
                 raise wrong("lock", lock, "a lock of the cluster, or None")
-            if lock.mode != EXCLUSIVE:
+            if lock.mode != EXCLUSIVE_MODE:
                 raise ConfigError(
                     f"condition {self.name!r} needs a lock that one task holds alone, not a {lock.mode} one"
                 )

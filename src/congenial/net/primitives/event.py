@@ -35,7 +35,7 @@ class ClusterEvent(Shared[EventState]):
         return self._local().is_set
 
     async def set(self) -> None:
-        """Set it: all tasks that wait go on, also if it is cleared at once."""
+        """Set it: all tasks that wait go on, also if it is cleared immediately."""
         await self._change(_set)
 
     async def clear(self) -> None:

@@ -32,7 +32,7 @@ class Primitives:
     """Synchronisation primitives, for everything that has locks and notes."""
 
     def all(self: Desk, *locks: Acquirable[Any] | str | bytes, timeout: float | None = None) -> AllOf:
-        """Several locks at once, without deadlock; a name stands for a mutex."""
+        """Several locks together, without deadlock; a name stands for a mutex."""
         return AllOf([self.mutex(lock) if isinstance(lock, (str, bytes)) else lock for lock in locks], timeout)
 
     def event(self: Desk, name: str | bytes) -> ClusterEvent:
@@ -99,7 +99,7 @@ class BlockingPrimitives(LoopThread):
         raise NotImplementedError
 
     def all(self, *locks: BlockingLock | str | bytes, timeout: float | None = None) -> BlockingAllOf:
-        """Several locks at once, without deadlock; a name stands for a mutex."""
+        """Several locks together, without deadlock; a name stands for a mutex."""
         return BlockingAllOf([self.mutex(lock) if isinstance(lock, (str, bytes)) else lock for lock in locks], timeout)
 
     def event(self, name: str | bytes) -> BlockingEvent:

@@ -58,8 +58,8 @@ class Lead(Shared[LeadState]):
 
     async def leader(self) -> str | None:
         """The name of the member that leads, or led last; None if that has left the cluster or crashed."""
-        whom = (await self._fresh()).leader
-        return whom.partition(":")[0] if whom and self._desk._board.is_there(whom) else None
+        leader = (await self._fresh()).leader
+        return leader.partition(":")[0] if leader and self._desk._board.is_there(leader) else None
 
     def __repr__(self) -> str:
         return f"<lead {self.name!r}: {'leading' if self._lock.locked() else 'not leading'}>"

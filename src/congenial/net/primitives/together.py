@@ -1,4 +1,4 @@
-"""Several locks at once. All acquire them in one order, so that no two tasks wait for each other."""
+"""Several locks together. All acquire them in one order, so that no two tasks wait for each other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
 from congenial.kernel.errors import ConfigError
-from congenial.net.acquiring import SEMAPHORE, Acquirable
+from congenial.net.acquiring import SEMAPHORE_MODE, Acquirable
 from congenial.net.checked import checked_timeout, wrong
 from congenial.net.errors import LockTimeout
 from congenial.net.held import Losable, WithBody, current_task
@@ -45,7 +45,7 @@ def in_order(locks: Sequence[N]) -> list[N]:
 
 
 def _place(lock: Named) -> tuple[bool, str]:
-    return lock.mode == SEMAPHORE, lock.name
+    return lock.mode == SEMAPHORE_MODE, lock.name
 
 
 def check_each(locks: Sequence[Any], kind: type) -> None:

@@ -87,7 +87,7 @@ class Information:
         """Both conditions, with sets of processes as bit masks: an OR per member, not a test per pair."""
         everyone = (1 << self.n) - 1
         informed_by = holders_of(self.inform_sets)  # informed_by[p]: the processes that inform p
-        asked_by: list[int] = []  # likewise; not needed where all inform sets intersect
+        asked_by: list[int] = []  # the same for request sets; not needed where all inform sets intersect
         masks: dict[int, int] = {}  # of request sets, by their identity
         knowing = 0  # the processes that are informed about themselves
         for process in range(self.n):

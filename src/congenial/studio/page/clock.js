@@ -48,7 +48,7 @@ export class Clock {
     this.changed();
   }
 
-  /** Show the end of a step at once. */
+  /** Show the end of a step immediately. */
   settle() {
     if (this.glide) {
       this.at = this.glide.at;

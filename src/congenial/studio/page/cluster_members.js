@@ -130,7 +130,7 @@ export class ClusterMembers {
 }
 
 /**
- * A time that a reader can take in at once.
+ * A time that a reader can take in at a glance.
  * @param {number} seconds
  */
 export function secondsText(seconds) {

@@ -56,7 +56,7 @@ export class ClusterView {
       h("pre", {}, "congenial studio --config cluster.toml"),
       h("p", {}, "or with the node's socket:"),
       h("pre", {}, "congenial studio --socket /run/congenial/a.sock"),
-      h("p", { class: "empty" }, "The page shows members, links and locks, who holds them and who waits. It only reads. `congenial node` starts a node."),
+      h("p", { class: "empty" }, "The page shows members, links and locks, with their holders and the tasks that wait. It only reads. `congenial node` starts a node."),
     );
     byId("cluster").replaceChildren(this.problem, this.empty, this.parts, this.live);
     document.addEventListener("visibilitychange", () => this.begin());

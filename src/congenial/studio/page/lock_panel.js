@@ -1,5 +1,5 @@
 // @ts-check
-/** One lock of a live cluster: who holds it, who waits, and a timeline of both. */
+/** One lock of a live cluster: its holders, the tasks that wait, and a timeline of both. */
 
 import { secondsText } from "./cluster_members.js";
 import { drawTimeline } from "./lock_timeline.js";
@@ -45,7 +45,7 @@ export class LockPanel {
     this.doc = doc;
     const story = doc.lock?.name === name ? doc.lock : null;
     this.title.textContent = name || "One lock";
-    this.empty.textContent = !name ? "Choose a lock to see who holds it, who waits, and since when." : !story ? "..." : story.known ? "" : "No node that answers knows this lock now.";
+    this.empty.textContent = !name ? "Choose a lock to see its holders, the tasks that wait, and since when." : !story ? "..." : story.known ? "" : "No node that answers knows this lock now.";
     this.empty.hidden = !this.empty.textContent;
     this.story.hidden = !story || (!story.known && !story.spans.length);
     if (!story) return;

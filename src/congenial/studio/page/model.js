@@ -349,7 +349,7 @@ export class Run {
   }
 
   /**
-   * Who suspects whom just after an event: pairs.
+   * Which process suspects which one just after an event: pairs.
    * @param {number} at @returns {[number, number][]}
    */
   suspectedAt(at) {

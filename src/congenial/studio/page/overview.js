@@ -1,5 +1,5 @@
 // @ts-check
-/** The whole run in one strip below everything: who is inside, by group, and where we are. */
+/** The whole run in one strip below everything: the processes inside, by group, and where we are. */
 
 import { groupColour, pageColours } from "./palette.js";
 

@@ -8,7 +8,7 @@ import { upperBound } from "./model.js";
 
 const GUTTER = 46;
 const AXIS = 24;
-const MOST_ARROWS = 1000; // visible at once; with more, only the bars are drawn
+const MOST_ARROWS = 1000; // visible at the same time; with more, only the bars are drawn
 const MOST_LABELS = 60;
 const NEAR = 7; // pixels within which a click hits
 const LEAST_ROW = 20;
