@@ -1,7 +1,8 @@
 """The stepper: a system of real nodes advanced one step at a time.
 
 The caller chooses the steps: the fuzzer at random, a replay as a trace says, the shrinker by leaving some out. What
-happens is told as trace events, and judged. What must not happen raises.
+happens is told as trace events, and judged. What must not happen raises. Whether the history as a whole is one of weak
+exclusion, `history_fault` says.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ from congenial.kernel.trace import (
     Event,
     message_event,
 )
+from congenial.problems.weak_history import History
 from congenial.systems.system import System
 
 
@@ -99,6 +101,8 @@ class Stepper:
         self.entries = 0
         self.chooses = False  # has any step made a choice?
         self.step_count = 0
+        self.history = History()
+        self.judged_events = 0  # that the history has
 
     # -- what can be done ------------------------------------------------------------------------------
 
@@ -132,6 +136,15 @@ class Stepper:
         down = [process for process in range(self.n) if not self.processes[process].up]
         informed = all([sorted(self.processes[process].suspects) == down for process in whole])
         return self.judge.ledger.missing(whole) if informed and 2 * len(whole) > self.n else ""
+
+    def history_fault(self) -> str:
+        """With weak exclusion: what is wrong with the history so far, or nothing. To be asked after each step."""
+        if not self.system.problem.operations:
+            return ""
+        for index in range(self.judged_events, len(self.events)):
+            self.history.add(self.events[index])
+        self.judged_events = len(self.events)
+        return self.history.fault()
 
     # -- doing it --------------------------------------------------------------------------------------
 
