@@ -54,6 +54,7 @@ from congenial.kernel.trace import (
 )
 from congenial.problems.weak_history import History
 from congenial.systems.system import System
+from congenial.transform.wrapper import has_beliefs
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class Stepper:
         self.fifo = fifo
         self.processes: list[Process] = [Process(node, system.problem) for node in system.nodes()]
         self.judge = Judge(system.problem, n, system.spec.fences)
-        self.believes = system.algorithm.belief is not Node.belief
+        self.believes = has_beliefs(self.processes[0].node)
         self.packets: list[Packet] = []  # under way, in the order of sending
         self.events: list[Event] = []
         self.sent_count: i64 = 0
