@@ -14,7 +14,7 @@ from turbulence import Turbulence
 
 from congenial.kernel.trace import Event
 from congenial.problems.weak import Counter, Journal
-from congenial.problems.weak_history import faults_in, unfinished
+from congenial.problems.weak_history import History, faults_in, unfinished
 from congenial.sim.scenario import Scenario
 from congenial.systems.catalogue import ALGORITHMS
 from congenial.trace_files import TraceFile, read_trace
@@ -48,6 +48,15 @@ def test_a_bad_history_does_not(path: Path) -> None:
 def test_every_property_is_broken_by_some() -> None:
     broken = {json.loads(path.read_text().splitlines()[0])["fields"]["breaks"] for path in BAD}
     assert broken == {"well-formedness", "1CS", "WME1", "WME3", "WME1, WME2"}
+
+
+@pytest.mark.parametrize("path", GOOD + BAD, ids=named)
+def test_a_history_that_grows_is_wrong_as_soon_as_its_beginning_is(path: Path) -> None:
+    events = read_trace(path)
+    history = History()
+    for number, event in enumerate(events, 1):
+        history.add(event)
+        assert history.fault() == next(iter(faults_in(events[:number])), "")
 
 
 @pytest.mark.parametrize("name", WEAK)

@@ -14,6 +14,7 @@ from pathlib import Path
 from congenial.checker.faults import (
     CONCURRENT_ENTRY,
     DEADLOCK,
+    HISTORY,
     ILLEGAL,
     LEFT_BEHIND,
     SAFETY,
@@ -157,14 +158,20 @@ def play(system: System, fifo: bool, actions: list[Action], finish: str = "") ->
         for action in actions:
             taken.append(action)
             stepper.take(action)
-        while finish and len(taken) < MOST_STEPS:
+            text = stepper.history_fault()
+            if text:
+                break
+        while finish and not text and len(taken) < MOST_STEPS:
             next_action = _next_action(stepper)
             if next_action is None or (finish == CONCURRENT_ENTRY and next_action.event != DELIVER):
                 break
             taken.append(next_action)
             stepper.take(next_action)
+            text = stepper.history_fault()
         waiting = stepper.waiters()
-        if waiting and _next_action(stepper) is None:
+        if text:
+            kind = HISTORY
+        elif waiting and _next_action(stepper) is None:
             kind, text = DEADLOCK, deadlock_text(waiting)
         elif _keeps_out(stepper, actions):
             kind, text = CONCURRENT_ENTRY, kept_out_text(system.problem, waiting)

@@ -1,7 +1,8 @@
 """The stepper: a system of real nodes advanced one step at a time.
 
 The caller chooses the steps: the fuzzer at random, a replay as a trace says, the shrinker by leaving some out. What
-happens is told as trace events, and judged. What must not happen raises.
+happens is told as trace events, and judged. What must not happen raises. Whether the history as a whole is one of weak
+exclusion, `history_fault` says.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ from congenial.kernel.trace import (
     Event,
     message_event,
 )
+from congenial.problems.weak_history import History
 from congenial.systems.system import System
+from congenial.transform.wrapper import has_beliefs
 
 
 @dataclass(frozen=True)
@@ -97,13 +100,15 @@ class Stepper:
         self.fifo = fifo
         self.processes: list[Process] = [Process(node, system.problem) for node in system.nodes()]
         self.judge = Judge(system.problem, n, system.spec.fences)
-        self.believes = system.algorithm.belief is not Node.belief
+        self.believes = has_beliefs(self.processes[0].node)
         self.packets: list[Packet] = []  # under way, in the order of sending
         self.events: list[Event] = []
         self.sent_count: i64 = 0
         self.entries = 0
         self.chooses = False  # has any step made a choice?
         self.step_count = 0
+        self.history = History()
+        self.judged_events = 0  # that the history has
 
     # -- what can be done ------------------------------------------------------------------------------
 
@@ -137,6 +142,15 @@ class Stepper:
         down = [process for process in range(self.n) if not self.processes[process].up]
         informed = all([sorted(self.processes[process].suspects) == down for process in whole])
         return self.judge.ledger.missing(whole) if informed and 2 * len(whole) > self.n else ""
+
+    def history_fault(self) -> str:
+        """With weak exclusion: what is wrong with the history so far, or nothing. To be asked after each step."""
+        if not self.system.problem.operations:
+            return ""
+        for index in range(self.judged_events, len(self.events)):
+            self.history.add(self.events[index])
+        self.judged_events = len(self.events)
+        return self.history.fault()
 
     # -- doing it --------------------------------------------------------------------------------------
 

@@ -33,15 +33,13 @@ from congenial.kernel.judge import listed
 from congenial.kernel.node import IDLE, INSIDE
 from congenial.kernel.problem import NO_GROUP
 from congenial.kernel.trace import CRASH, DELIVER, DROP, EXIT, ISSUE, RECOVER, REQUEST, SUSPECT, TIMER, TRUST
-from congenial.problems.weak_history import faults_in
 
 CHANGES: Final = 3  # moments of change in a schedule by priorities
 LIKELY_STEPS: Final = 200  # within which they lie
 UNFAIR_STEPS: Final = 1000  # after which any step is taken: priorities may withhold forever what ends a quarrel
-DOWN: Final = 0  # the kinds of faults
+DOWN: Final = 0  # the kinds of faults; 3 is a false suspicion
 LOSS: Final = 1
 DUPLICATE: Final = 2
-SUSPICION: Final = 3
 
 # A run has one of these: the chance of a fault at a step, while there is a budget. Not Final: compiled, a final tuple
 # of numbers is not set.
@@ -86,6 +84,10 @@ class Walk:
                 elif action.event == ISSUE:
                     self.operations[action.node] -= 1
                 self.stepper.take(action)
+                self.text = self.stepper.history_fault()
+                if self.text:
+                    self.fault = HISTORY
+                    return
         except SafetyViolation as error:
             self.fault = SAFETY
             self.text = str(error)
@@ -99,11 +101,7 @@ class Walk:
     def _judge_end(self) -> None:
         judge = self.stepper.judge
         waiting = judge.unserved()
-        wrong = faults_in(self.stepper.events) if self.rules.operations else []
-        if wrong:
-            self.fault = HISTORY
-            self.text = wrong[0]
-        elif not waiting and self.rules.operations:
+        if not waiting and self.rules.operations:
             missing = self.stepper.missing() if len(self.actions) < self.most_steps else ""
             if missing:
                 self.fault = LEFT_BEHIND

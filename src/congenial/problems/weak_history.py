@@ -95,6 +95,8 @@ def unfinished(events: Sequence[Event]) -> list[str]:
 
 
 class History:
+    """A history that grows: `add` its events; `fault` says what is wrong so far."""
+
     def __init__(self) -> None:
         self.faults: list[str] = []
         self.states: dict[int, str] = {}
@@ -115,6 +117,15 @@ class History:
         self.moments = 1
         self.sections = 0
         self.before: list[tuple[int, int]] = []
+        self.turned = False  # does some operation come before one of an earlier section?
+        self.judged = 0  # how much of the log was there when the order was judged
+
+    def fault(self) -> str:
+        """The first thing that is wrong so far, or nothing. To ask after each event costs little: everything that
+        comes before something else is also earlier, but for operations; so only they can leave no order."""
+        if self.turned and not self.faults and self.judged < len(self.log):
+            self.judge_order()
+        return self.faults[0] if self.faults else ""
 
     def add(self, event: Event) -> None:
         kind, process = event.event, event.node
@@ -182,11 +193,7 @@ class History:
 
     def judge_order(self) -> None:
         """WME1 and WME2: is there an order?"""
-        for (first, _), (second, _) in zip(self.log, self.log[1:], strict=False):
-            if first in self.issued and second in self.issued:
-                one, other = self.issued[first][0], self.issued[second][0]
-                if one != other:
-                    self.before.append((one, other))
+        self.judged = len(self.log)
         followers: dict[int, list[int]] = {}
         waits: dict[int, int] = {}
         for one, other in self.before:
@@ -234,10 +241,20 @@ class History:
                 return
             self.places[operation] = place
             self.log.append((operation, event.result))
+            if place > 0:
+                self._follow(self.log[place - 1][0], operation)
         elif self.log[place][0] != operation:
             self._fault("1CS", event, f"another replica has executed {name_of(self.log[place][0])} in its place")
         elif self.log[place][1] != event.result:
             self._fault("1CS", event, f"another replica has the result {self.log[place][1]}")
+
+    def _follow(self, first: Operation, second: Operation) -> None:
+        """An operation is executed right after another one: so are their sections."""
+        if first in self.issued and second in self.issued:
+            one, other = self.issued[first][0], self.issued[second][0]
+            if one != other:
+                self.before.append((one, other))
+                self.turned = self.turned or other < one
 
     def _restore(self, event: Event) -> None:
         if event.id > len(self.log):

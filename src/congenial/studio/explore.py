@@ -45,7 +45,8 @@ MOST_ON_A_PAGE = 500  # of a path that a page shows without a server
 SEARCH_SECONDS = 4.0
 SEARCH_RUNS = 5000
 SEARCH_STEPS = 400  # of one random run
-SOUGHT = (SAFETY, ILLEGAL, DEADLOCK, HISTORY)  # faults that one run shows
+FINAL = (SAFETY, ILLEGAL, HISTORY)  # faults after which nothing follows
+SOUGHT = (*FINAL, DEADLOCK)  # faults that one run shows
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,9 @@ class Place:
             self.kind, self.fault = SAFETY, str(error)
         except IllegalStep as error:
             self.kind, self.fault = ILLEGAL, str(error)
+        else:
+            self.fault = self.stepper.history_fault()
+            self.kind = HISTORY if self.fault else ""
 
     def _look(self) -> None:
         """Find out what is possible here."""
@@ -341,7 +345,7 @@ def _has_early_timer(explored: ExploredSystem, steps: Sequence[Action]) -> bool:
         timers = [(one.node, one.timer) for one in place.possible if one.event == TIMER]
         if step.event == TIMER and (step.node, step.timer) not in timers:
             return True
-        if place.kind in (SAFETY, ILLEGAL):
+        if place.kind in FINAL:
             break
         place.go_on(step)
     return False
@@ -355,7 +359,7 @@ def explore_document(explored: ExploredSystem, path: Sequence[Action]) -> dict[s
     place = Place(explored, [])
     moves = [place.moves()]
     for action in path:
-        if place.kind in (SAFETY, ILLEGAL):
+        if place.kind in FINAL:
             break  # nothing follows
         place.go_on(action)
         moves.append(place.moves())

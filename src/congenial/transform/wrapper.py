@@ -53,8 +53,27 @@ class Wrapper(Node):
     def on_trust(self, peer: int, out: Out) -> None:
         self.inner.on_trust(peer, self.inner_out(out))
 
+    def has_issued(self, count: int) -> None:
+        self.inner.has_issued(count)
+
     def on_recover(self, out: Out) -> None:
         self.inner.on_recover(self.inner_out(out))
+
+    def on_amnesia(self, out: Out) -> None:
+        self.inner.on_amnesia(self.inner_out(out))
+
+    def belief(self) -> object:
+        return self.inner.belief()
+
+    def contradiction(self, one: object, other: object) -> str:
+        return self.inner.contradiction(one, other)
+
+
+def has_beliefs(node: Node) -> bool:
+    """Does the node, or the one inside, say what it believes?"""
+    while isinstance(node, Wrapper) and type(node).belief is Wrapper.belief:
+        node = node.inner
+    return type(node).belief is not Node.belief
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
