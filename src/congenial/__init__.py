@@ -38,12 +38,16 @@ if TYPE_CHECKING:
     from congenial.checker.fuzz import FuzzResult, fuzz
     from congenial.checker.replay import Replay, replay
     from congenial.checker.result import CheckResult
+    from congenial.checker.stepper import Action
     from congenial.lab.api import compare, reproduce, sweep
+    from congenial.lab.claims import Claim, Finding, Judged
     from congenial.lab.comparison import Comparison
+    from congenial.lab.replication import Record, Replication
     from congenial.lab.reproduction import Reproduction
     from congenial.lab.results import Estimate, SweepResult
     from congenial.lab.runner import Status
     from congenial.lab.sweep import Sweep
+    from congenial.net.acquiring import Acquirable
     from congenial.net.blocking import BlockingCluster, join_blocking
     from congenial.net.blocking_client import BlockingClient, connect_blocking
     from congenial.net.blocking_locks import BlockingGuarded, BlockingHeld, BlockingLock, BlockingSection
@@ -93,6 +97,8 @@ __all__ = [
     "KMUTEX",
     "MUTEX",
     "WEAK",
+    "Acquirable",
+    "Action",
     "AllOf",
     "Arrival",
     "BarrierBroken",
@@ -111,6 +117,7 @@ __all__ = [
     "BlockingSection",
     "Bounds",
     "CheckResult",
+    "Claim",
     "Client",
     "Cluster",
     "ClusterBarrier",
@@ -129,12 +136,14 @@ __all__ = [
     "Estimate",
     "Event",
     "Exponential",
+    "Finding",
     "FuzzResult",
     "Groups",
     "Guarded",
     "Held",
     "IllegalStep",
     "Interchangeable",
+    "Judged",
     "Latch",
     "Law",
     "Lead",
@@ -161,9 +170,11 @@ __all__ = [
     "ProtocolError",
     "RandomOutages",
     "RandomPartitions",
+    "Record",
     "RemoteHeld",
     "RemoteLock",
     "Replay",
+    "Replication",
     "Reproduction",
     "Resource",
     "Result",
@@ -200,6 +211,8 @@ __all__ = [
 
 
 LAZY = {
+    "Acquirable": "congenial.net.acquiring",
+    "Action": "congenial.checker.stepper",
     "AllOf": "congenial.net.primitives.together",
     "Arrival": "congenial.sim.arrivals",
     "BarrierBroken": "congenial.net.primitives.barrier",
@@ -218,6 +231,7 @@ LAZY = {
     "BlockingSection": "congenial.net.blocking_locks",
     "Bounds": "congenial.checker.bounds",
     "CheckResult": "congenial.checker.result",
+    "Claim": "congenial.lab.claims",
     "Client": "congenial.net.client",
     "Cluster": "congenial.net.locks",
     "ClusterBarrier": "congenial.net.primitives.barrier",
@@ -230,26 +244,30 @@ LAZY = {
     "Distribution": "congenial.sim.chance",
     "Estimate": "congenial.lab.results",
     "Exponential": "congenial.sim.chance",
+    "Finding": "congenial.lab.claims",
     "FuzzResult": "congenial.checker.fuzz",
     "Guarded": "congenial.net.guarded",
     "Held": "congenial.net.held",
+    "Judged": "congenial.lab.claims",
     "Latch": "congenial.net.primitives.latch",
-    "Member": "congenial.net.members",
     "Lead": "congenial.net.primitives.leading",
     "Lock": "congenial.net.locks",
     "LogNormal": "congenial.sim.chance",
     "Loss": "congenial.net.held",
     "Machine": "congenial.net.replica",
     "Measured": "congenial.sim.chance",
+    "Member": "congenial.net.members",
     "MessageFault": "congenial.sim.faults",
     "Once": "congenial.net.primitives.once",
     "Outage": "congenial.sim.faults",
     "Partition": "congenial.sim.faults",
     "RandomOutages": "congenial.sim.faults",
     "RandomPartitions": "congenial.sim.faults",
+    "Record": "congenial.lab.replication",
     "RemoteHeld": "congenial.net.client",
     "RemoteLock": "congenial.net.client",
     "Replay": "congenial.checker.replay",
+    "Replication": "congenial.lab.replication",
     "Reproduction": "congenial.lab.reproduction",
     "Result": "congenial.sim.result",
     "Scenario": "congenial.sim.scenario",

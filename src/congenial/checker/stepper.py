@@ -56,9 +56,14 @@ from congenial.systems.system import System
 
 @dataclass(frozen=True)
 class Action:
-    """A step that can be taken. `event` is one of the trace's: request, exit, issue, deliver, drop, timer, crash,
-    recover, suspect, trust. `id` names a message under way by the number of its sending; with `again` it stays under
-    way."""
+    """A step of a run, taken by process `node`. `event` is one of the trace's: request, exit, issue, deliver, drop,
+    timer, crash, recover, suspect, trust. `id` names a message under way by the number of its sending; with `again` it
+    stays under way.
+
+    >>> found = check("suzuki-kasami", nodes=2, requests=1, losses=1).counterexample
+    >>> [(action.event, action.node) for action in found.actions]
+    [('request', 1), ('drop', 0)]
+    """
 
     event: str
     node: int

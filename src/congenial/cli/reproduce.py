@@ -132,8 +132,8 @@ def show_exhibits(made: Reproduction, markdown: bool) -> None:
     """All exhibits, then the claims that the paper makes in words about those that were run."""
     from congenial.cli.output import show
 
-    paper = made.target.paper
-    for exhibit in made.target.exhibits:
+    paper = made._target.paper
+    for exhibit in made._target.exhibits:
         print(f"\n{exhibit.heading()}")
         for item in exhibit.shown(made.evidence(exhibit), markdown):
             show(item)

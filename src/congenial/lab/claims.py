@@ -39,7 +39,14 @@ FAILS = "not true"
 
 @dataclass(frozen=True)
 class Finding:
-    """What was measured, in words (and as a number, where it is one), and the verdict."""
+    """What was measured, in words (and as a number, where it is one), and the verdict.
+
+    >>> finding = reproduce("wme").claims[0].finding
+    >>> print(finding.ours)
+    2 steps, 30 messages at n = 16, growing as n^1.04
+    >>> finding.verdict
+    'reproduced'
+    """
 
     ours: str
     verdict: str
@@ -78,7 +85,13 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Claim:
-    """`paper` is what the paper says; `reason` explains why our runs disagree, where they do."""
+    """Something that a paper says about its experiments: what about (`text`), in which section (`where`), and what
+    (`paper`). `reason` explains why our runs disagree, where they do.
+
+    >>> claim = reproduce("wme").claims[0].claim
+    >>> print(f"{claim.where}: {claim.text}: {claim.paper}, {claim.metric}")
+    table 1: WME-1: enter: 2 steps, O(N), steps and messages
+    """
 
     text: str
     where: str
@@ -100,7 +113,12 @@ class Claim:
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim, and the verdict on it."""
+    """A claim, and the verdict on it.
+
+    >>> judged = reproduce("wme").claims[0]
+    >>> judged.claim.paper, judged.verdict, judged.reason
+    ('2 steps, O(N)', 'reproduced', '')
+    """
 
     claim: Claim
     finding: Finding

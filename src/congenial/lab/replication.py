@@ -26,7 +26,11 @@ ROOMS = ("kernel", "problems", "parts", "algorithms", "transform", "systems", "s
 
 @dataclass(frozen=True)
 class Replication:
-    """One run of an algorithm. Options may follow its name: 'maekawa quorums=grid'."""
+    """One run of an algorithm. Options may follow its name: 'maekawa quorums=grid'.
+
+    >>> print(Replication("maekawa quorums=grid", (("nodes", 9),), seed=1).command())
+    congenial sim maekawa --set quorums=grid --nodes 9 --seed 1
+    """
 
     algorithm: str
     parameters: tuple[tuple[str, Value], ...]
@@ -74,7 +78,14 @@ class Replication:
 
 @dataclass(frozen=True)
 class Record:
-    """What a replication measured. `failure` says what went wrong, if anything; `code` identifies the code that ran."""
+    """The record of a run: what a replication measured. `failure` says what went wrong, if anything; `code` identifies
+    the code that ran.
+
+    >>> result = sweep(Sweep(["suzuki-kasami"], {"nodes": [3, 5]}, {"requests": 10}, most=3))
+    >>> run = result.runs[(5,)]["suzuki-kasami"][0]
+    >>> run.entries, run.measures["concurrency_max"]
+    (50, 1.0)
+    """
 
     replication: Replication
     measures: dict[str, float]

@@ -52,7 +52,7 @@ class Reproduction:
     ['reproduced', 'reproduced', 'reproduced']
     """
 
-    target: Target
+    _target: Target
     quick: bool
     results: dict[str, SweepResult]
     claims: list[Judged]
@@ -61,15 +61,15 @@ class Reproduction:
         """All results and claims, and the verdicts that rest on an exhibit alone."""
         parts = set(exhibit.sweeps(quick=True))
         judged = [item for item in self.claims if parts.issuperset(item.claim.criterion.figures)]
-        return Evidence(self.results, judged, self.target.paper.claims)
+        return Evidence(self.results, judged, self._target.paper.claims)
 
     def as_dict(self) -> dict[str, object]:
         """The claims with their verdicts, ready for JSON."""
         return {
-            "paper": self.target.paper.name,
-            "reference": self.target.paper.reference,
+            "paper": self._target.paper.name,
+            "reference": self._target.paper.reference,
             "version": __version__,
-            "figures": [exhibit.name for exhibit in self.target.exhibits],
+            "figures": [exhibit.name for exhibit in self._target.exhibits],
             "claims": [item.as_dict() for item in self.claims],
             "tally": str(Tally(self.claims)),
         }
@@ -82,18 +82,18 @@ class Reproduction:
         ]
         heads = ("claim", "of", "section", "the paper", "ours", "verdict")
         whole = all([item.verdict in (REPRODUCED, HOLDS) for item in self.claims])
-        return block(f"{self.target.paper.reference}:", str(Tally(self.claims)), whole, table(heads, rows))
+        return block(f"{self._target.paper.reference}:", str(Tally(self.claims)), whole, table(heads, rows))
 
     def __str__(self) -> str:
         return f"{as_text(claims_table(self.claims))}\n{Tally(self.claims)}"
 
     def write(self, folder: Path) -> None:
         """Write every exhibit into a folder of its own; with all exhibits, all claims as well."""
-        paper = self.target.paper
-        for exhibit in self.target.exhibits:
+        paper = self._target.paper
+        for exhibit in self._target.exhibits:
             command = f"congenial reproduce {paper.name}/{exhibit.name}{' --quick' if self.quick else ''}"
             exhibit.write(self.evidence(exhibit), folder / exhibit.name, paper.reference, command)
-        if self.target.whole:
+        if self._target.whole:
             (folder / "claims.md").write_text(f"{paper.verdicts(self.claims)}\n", encoding="utf-8")
             (folder / "claims.json").write_text(json.dumps(self.as_dict(), indent=1) + "\n", encoding="utf-8")
 
@@ -104,11 +104,11 @@ class Reproduction:
         A page that is there and that people have written (`written.py`) keeps what they wrote. A page that is made as a
         whole is taken from the list of those that are older than their code.
         """
-        paper = self.target.paper
+        paper = self._target.paper
         page = paper.page_in(docs)
         pictures = page.with_suffix("")
         pictures.mkdir(parents=True, exist_ok=True)
-        command = f"congenial reproduce {self.target.name}{' --quick' if self.quick else ''} --docs {docs.as_posix()}"
+        command = f"congenial reproduce {self._target.name}{' --quick' if self.quick else ''} --docs {docs.as_posix()}"
         stated = [item for item in self.claims if item.claim in paper.claims]
         old = page.read_text(encoding="utf-8") if page.exists() else ""
         about = [
@@ -120,16 +120,16 @@ class Reproduction:
         verdicts = [f"## {'Findings' if paper.ours else 'Claims'}: {Tally(self.claims)}"]
         verdicts += [paper.verdicts(stated)] if stated else []
         parts = {"about": "\n\n".join(about), "findings": "\n\n".join(verdicts)}
-        for exhibit in self.target.exhibits:
+        for exhibit in self._target.exhibits:
             parts[exhibit.name] = "\n\n".join(exhibit.page(self.evidence(exhibit), folder / exhibit.name, pictures))
         text = "\n\n".join([f"# {paper.title}", *parts.values()]) + "\n"
         if parts_of(old):
-            if not self.target.whole:  # the findings on the page rest on all exhibits
+            if not self._target.whole:  # the findings on the page rest on all exhibits
                 del parts["about"], parts["findings"]
             text = with_parts(old, parts, str(page))
         page.write_text(text, encoding="utf-8")
         about_all = docs / "reproductions" / "README.md"
-        if self.target.whole and not self.quick and about_all.exists():
+        if self._target.whole and not self.quick and about_all.exists():
             about_all.write_text(not_older(about_all.read_text(encoding="utf-8"), paper.name), encoding="utf-8")
         return page
 

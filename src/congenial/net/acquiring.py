@@ -38,7 +38,18 @@ def limit_of(blocking: bool, timeout: float | None, own: float | None) -> tuple[
 
 
 class Acquirable(ABC, Generic[H]):
-    """A lock in one form, that can be acquired again and again."""
+    """A lock in one form, that can be acquired again and again: a `Lock`, a `RemoteLock` or a `ThreadedLock`.
+
+    >>> import asyncio, congenial
+    >>> async def use(lock: congenial.Acquirable) -> None:
+    ...     async with lock as held:
+    ...         print(lock.name, lock.mode, held.held)
+    >>> async def work() -> None:
+    ...     async with congenial.join("a", {"a": "127.0.0.1:7101"}) as cluster:
+    ...         await use(cluster.mutex("invoices"))
+    >>> asyncio.run(work())
+    invoices exclusive True
+    """
 
     __slots__ = ("__weakref__", "_acquired", "_bodies", "_timeout", "group", "k", "mode", "name", "reentrant")
 

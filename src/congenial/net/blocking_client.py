@@ -30,7 +30,7 @@ class BlockingClient(LockForms[BlockingLock, "BlockingHeld | None"], BlockingPri
     """
 
     def __init__(self, client: Client) -> None:
-        LoopThread.__init__(self, str(client.where), "use `with congenial.connect_blocking(...) as node`")
+        LoopThread.__init__(self, str(client._where), "use `with congenial.connect_blocking(...) as node`")
         self._client = client
 
     def start(self) -> BlockingClient:

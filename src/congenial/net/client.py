@@ -170,7 +170,7 @@ class RemoteLock(Acquirable[RemoteHeld]):
         return held
 
     def _place(self) -> str:
-        return str(self._client.where)
+        return str(self._client._where)
 
 
 class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
@@ -198,8 +198,8 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
         patience: float = PATIENCE,
     ) -> None:
         here = where if isinstance(where, list) else [LocalEndpoint(Path(where), check_user)]
-        self.endpoints: list[Endpoint] = list(here)
-        self.where = self.endpoints[0]  # the node that is used, or was last
+        self._endpoints: list[Endpoint] = list(here)
+        self._where = self._endpoints[0]  # the node that is used, or was last
         self.patience: float = checked("patience", patience, Seconds)
         self._reconnect = reconnect
         self._board = RemoteBoard(self)
@@ -256,7 +256,7 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
     def on_fork(self) -> None:
         """This is a forked child: the connection, and what is held, is its parent's."""
         self._forked = ConfigError(
-            f"this process was forked after connecting to the node on {self.where}: connect again in the child"
+            f"this process was forked after connecting to the node on {self._where}: connect again in the child"
         )
         forks.drop_transports([self._writer.transport if self._writer is not None else None])
         if self._loop is not None:
@@ -275,16 +275,16 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
 
     async def _connect(self) -> asyncio.StreamReader:
         """Connect to the first node that answers, the present one before others."""
-        start = self.endpoints.index(self.where)
+        start = self._endpoints.index(self._where)
         reasons = []
-        for endpoint in [*self.endpoints[start:], *self.endpoints[:start]]:
+        for endpoint in [*self._endpoints[start:], *self._endpoints[:start]]:
             try:
                 reader, writer = await endpoint.open()
             except ClusterDegraded as error:
                 reasons.append(str(error))
                 continue
             self._writer = writer
-            self.where = endpoint
+            self._where = endpoint
             self.until = -math.inf
             self._excused = clock() + self.patience
             self._pause = SHORTEST_PAUSE
@@ -302,11 +302,11 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
                 await self._listen(reader)
             finally:
                 pinging.cancel()
-                self._break(f"the node on {self.where} is gone")
+                self._break(f"the node on {self._where} is gone")
             if self._refused or not self._reconnect:
                 return
-            log(logging.WARNING, "client.down", node=self.where)
-            self.where = self.endpoints[(self.endpoints.index(self.where) + 1) % len(self.endpoints)]
+            log(logging.WARNING, "client.down", node=self._where)
+            self._where = self._endpoints[(self._endpoints.index(self._where) + 1) % len(self._endpoints)]
             pause = FIRST_PAUSE
             while not self._up.is_set():
                 try:
@@ -314,7 +314,7 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
                 except ClusterDegraded:
                     await asyncio.sleep(pause * (0.5 + random.random()))
                     pause = min(2 * pause, LAST_PAUSE)
-            log(logging.INFO, "client.up", node=self.where)
+            log(logging.INFO, "client.up", node=self._where)
 
     async def _ping(self) -> None:
         """Ask for signs of life, several in the time for which the node is a member for sure. If this program itself
@@ -376,7 +376,7 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
         elif answer.id == RENUMBERED:
             self._renumber(answer.held, answer.fence)
         elif answer.id == REFUSED:
-            self._refused = f"the node on {self.where} refuses this program: {answer.text}"
+            self._refused = f"the node on {self._where} refuses this program: {answer.text}"
 
     def _renumber(self, number: int, fence: int) -> None:
         """What was acquired with this number has another fence now."""
@@ -441,8 +441,8 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
             raise self._unreachable()
 
     def _unreachable(self) -> ClusterDegraded:
-        others = f"; tried {', '.join(map(str, self.endpoints))}" if len(self.endpoints) > 1 else ""
-        why = self._refused or self._why_down or f"the node on {self.where} is gone"
+        others = f"; tried {', '.join(map(str, self._endpoints))}" if len(self._endpoints) > 1 else ""
+        why = self._refused or self._why_down or f"the node on {self._where} is gone"
         return ClusterDegraded(f"{why}{others}")
 
     async def _ask_once(self, ask: Ask) -> Answer:
