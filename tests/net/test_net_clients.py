@@ -205,7 +205,7 @@ def test_another_node_takes_the_place_of_one_that_is_gone(folder: Path) -> None:
                     await asyncio.sleep(0.05)
                     first.close()
                     await asyncio.wait_for(held.lost.wait(), LONG)
-                    await until(lambda: str(node.where).endswith("b.sock") and node._up.is_set())
+                    await until(lambda: str(node._where).endswith("b.sock") and node._up.is_set())
                 assert (await asyncio.wait_for(waiting, LONG)).held
                 assert await node.mutex("x").acquire(timeout=LONG)
 
@@ -345,7 +345,7 @@ def test_threads_use_a_node(folder: Path) -> None:
 
 def test_where_nodes_are(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONGENIAL_SOCKET", str(folder / "env.sock"))
-    assert str(congenial.connect().where) == str(folder / "env.sock")
+    assert str(congenial.connect()._where) == str(folder / "env.sock")
     monkeypatch.delenv("CONGENIAL_SOCKET")
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
     (folder / "cluster.toml").write_text(with_free_addresses('[nodes]\na = "127.0.0.1:7101"\n'))
@@ -353,7 +353,7 @@ def test_where_nodes_are(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(congenial.ClusterDegraded, match="no node of 'congenial' on this machine"):
         congenial.connect()
     (folder / "congenial-congenial-a.sock").touch()
-    assert str(congenial.connect().where).endswith("congenial-a.sock")
+    assert str(congenial.connect()._where).endswith("congenial-a.sock")
     for wrong in (5, [], [5], "", {"a": "nowhere"}):
         with pytest.raises(congenial.ConfigError):
             congenial.connect(wrong, tls=None)  # type: ignore[arg-type]
