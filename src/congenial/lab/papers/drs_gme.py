@@ -132,7 +132,8 @@ DRS_GME = Paper(
         "What a single entry costs is known where no other process competes with it ('alone'); elsewhere the mean of a"
         " run is compared. At the load 'all together' the holder of the token enters for free, and the mean is that of"
         " its followers. Where the paper gives both ends of a range, both have to occur.",
-        "A session that its captain begins with a request of its own follows at once, which the paper does not count.",
+        "A session that its captain begins with a request of its own follows immediately, which the paper does not"
+        " count.",
         "These claims were written down and committed before the first runs with these seeds (from 3001; in the last"
         " table from 4001).",
         "With different groups the average size hardly grows: with every token go n - 1 requests, which are small.",

@@ -121,8 +121,7 @@ def findings(ours: str) -> tuple[Claim, ...]:
               Within(("groups",), WAITING, (ours,), 0.0, 1.0, (1,))),
         found("With one group, where TokenGME sends no messages, it hardly sends any.",
               Within(("groups",), MESSAGES, (ours,), 0.0, 0.1, (1,))),
-        found("No published algorithm of the catalogue is better in messages, integers, waiting and throughput at"
-              " once.",
+        found("No published algorithm of the catalogue is better in all of messages, integers, waiting and throughput.",
               Undominated(everywhere, "messages, integers, waiting and throughput", ours, JUDGED)),
         found("With 10 processes or more it sends fewer messages than any other group algorithm.",
               Leads(("nodes",), MESSAGES, (ours,), everyone, (10, 25, 50, 100))),
@@ -169,7 +168,7 @@ def frontier(ours: str) -> Paper:
             " and the intermediate stages, bounded variants and variants for other problems that the comparison leaves"
             f" out. Three plain locks are yardsticks. With 200 and 500 processes only {len(LARGE)} of all these run,"
             " which take seconds.",
-            "An algorithm is better than another one in several measures at once if its mean is better in each of them,"
+            "An algorithm is better than another one in several measures if its mean is better in each of them,"
             " by however little. Ratios are means over runs with equal requests.",
             "A finding is true if the measured value lies in its range.",
         ),

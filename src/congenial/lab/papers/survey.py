@@ -115,7 +115,7 @@ PERMISSIONS = table(
 
 SEVERAL = table(
     "table3",
-    "Table 3: several entries at once",
+    "Table 3: several entries at the same time",
     "6.1",
     (
         row("Raymond", "raymond-k k=3", "2*(N-1)", "0", "2*(n-1)"),
