@@ -23,7 +23,6 @@ from congenial.checker.symmetry import Symmetry
 from congenial.checker.world import World
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.garbage import fewer_collections
-from congenial.kernel.node import Node
 from congenial.systems.system import System
 
 SMALL = 1_000_000  # states, up to which a system is explored whole
@@ -43,7 +42,7 @@ class CheckRun:
         self.limit = limit
         self.progress = progress
         self.plain = not rules.faults and not rules.operations
-        believes = system.algorithm.belief is not Node.belief  # what is left out could hold a contradiction
+        believes = system.node(0).has_beliefs()  # what is left out could hold a contradiction
         self.reduce = reduce is not False and self.plain and not rules.timers_wait and not believes
         self.whole_first = reduce is None
         self.symmetry = symmetry

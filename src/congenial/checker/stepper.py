@@ -94,7 +94,7 @@ class Stepper:
         self.fifo = fifo
         self.processes: list[Process] = [Process(node, system.problem) for node in system.nodes()]
         self.judge = Judge(system.problem, n, system.spec.fences)
-        self.believes = system.algorithm.belief is not Node.belief
+        self.believes = self.processes[0].node.has_beliefs()
         self.packets: list[Packet] = []  # under way, in the order of sending
         self.events: list[Event] = []
         self.sent_count: i64 = 0

@@ -85,7 +85,7 @@ class World:
         self.menus = rules.menus_for(n)
         self.fenced = system.spec.fences
         self.detects = system.algorithm.on_suspect is not Node.on_suspect
-        self.believes = system.algorithm.belief is not Node.belief
+        self.believes = system.node(0).has_beliefs()
         # processes' states
         self.states: list[ProcessState] = []
         self.owners = vec[i64]()

@@ -68,9 +68,6 @@ class Replicas(InViews):
         self.turn += 1
         super().request((2 * self.me + self.turn % 2,), out)
 
-    def has_issued(self, count: int) -> None:
-        self.object.has_issued(count)
-
     def _move(self, out: Out) -> None:
         self.object.voters = self._voters()
         super()._move(out)

@@ -53,8 +53,23 @@ class Wrapper(Node):
     def on_trust(self, peer: int, out: Out) -> None:
         self.inner.on_trust(peer, self.inner_out(out))
 
+    def has_issued(self, count: int) -> None:
+        self.inner.has_issued(count)
+
     def on_recover(self, out: Out) -> None:
         self.inner.on_recover(self.inner_out(out))
+
+    def on_amnesia(self, out: Out) -> None:
+        self.inner.on_amnesia(self.inner_out(out))
+
+    def has_beliefs(self) -> bool:
+        return type(self).belief is not Wrapper.belief or self.inner.has_beliefs()
+
+    def belief(self) -> object:
+        return self.inner.belief()
+
+    def contradiction(self, one: object, other: object) -> str:
+        return self.inner.contradiction(one, other)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
