@@ -8,9 +8,9 @@ import pytest
 from toys import ANYONE, Announcer, Note, Pages, drive, make
 
 from congenial.algorithms.token.suzuki_kasami import SuzukiKasami
-from congenial.kernel.errors import ConfigError, ContractError, SafetyViolation, UnexpectedMessage
+from congenial.kernel.errors import ConfigError, ContractError, IllegalStep, SafetyViolation, UnexpectedMessage
 from congenial.kernel.message import Message
-from congenial.kernel.node import Node
+from congenial.kernel.node import IDLE, Node
 from congenial.kernel.out import Out
 from congenial.kernel.problem import Groups, Problem
 from congenial.kernel.spec import Spec
@@ -109,6 +109,53 @@ class Thief(Rude):
         out.eject()
 
 
+class Silent(Rude):
+    """Enters without `self.enter`, so its phase does not say so."""
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        out.enter(0, 0)
+
+    def release(self, out: Out) -> None:
+        self.phase = IDLE
+
+
+class SilentLater(Silent):
+    """The same, when a message arrives."""
+
+    def request(self, groups: Groups, out: Out) -> None:
+        self.wait()
+        out.broadcast(Note(1))
+
+    def receive(self, src: int, msg: Message, out: Out) -> None:
+        if self.phase == IDLE:
+            out.send(src, Note(2))
+        else:
+            out.enter(0, 0)
+
+
+class Stayer(Rude):
+    """Leaves without `self.leave`."""
+
+    def release(self, out: Out) -> None:
+        pass
+
+
+class Sleeper(Rude):
+    """Waits without `self.wait`."""
+
+    def request(self, groups: Groups, out: Out) -> None:
+        pass
+
+
+class Quitter(Rude):
+    """Is ejected at once, without `self.lose`."""
+
+    def request(self, groups: Groups, out: Out) -> None:
+        super().request(groups, out)
+        out.eject()
+
+
 ONE = [(3.0, 1, 2.0)]
 TWO = [(3.0, 1, 2.0), (4.0, 0, 1.0)]
 APART = [(3.0, 1, 2.0), (9.0, 0, 1.0)]
@@ -143,6 +190,11 @@ class TestTheMonitor:
             ),
             (Undecided, ONE, ContractError, r"choose\(0\): .* \(at time 3, in a step of process 1\)"),
             (Thief, ONE, ContractError, r"process 1 leaves without being inside \(at time 3, in a step of process 1\)"),
+            (Silent, ONE, IllegalStep, r"process 1 is waiting by its phase, but inside by .* \(at time 3, .* 1\)"),
+            (SilentLater, ONE, IllegalStep, r"process 1 is waiting by its phase, but inside by .* \(at time 7, .* 1\)"),
+            (Stayer, ONE, IllegalStep, r"process 1 is inside by its phase, but idle by .* \(at time 5, .* 1\)"),
+            (Sleeper, ONE, IllegalStep, r"process 1 is idle by its phase, but waiting by .* \(at time 3, .* 1\)"),
+            (Quitter, ONE, IllegalStep, r"process 1 is inside by its phase, but idle by .* \(at time 3, .* 1\)"),
             (Node, ONE, NotImplementedError, r"Node does not say what a request does \(at time 3, .* process 1\)"),
         ],
         ids=lambda value: value.__name__ if isinstance(value, type) and issubclass(value, Node) else "",

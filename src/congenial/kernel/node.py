@@ -143,3 +143,13 @@ class Node:
         return UnexpectedMessage(
             f"process {self.me} ({PHASES[self.phase]}) cannot make sense of {msg!r} from process {src}"
         )
+
+
+def phase_fault(node: Node, phase: int) -> str:
+    """Why a node's phase is wrong, if it has done what leads to `phase`; or nothing."""
+    if node.phase == phase:
+        return ""
+    return (
+        f"process {node.me} is {PHASES[node.phase]} by its phase, but {PHASES[phase]} by what it did: use wait(), "
+        "enter(), leave(), lose()"
+    )

@@ -33,7 +33,7 @@ from congenial.kernel.effects import (
 from congenial.kernel.errors import ContractError, IllegalStep, SafetyViolation
 from congenial.kernel.judge import request_fault
 from congenial.kernel.message import Message, message_fault
-from congenial.kernel.node import IDLE, INSIDE, PHASES, WAITING, Node
+from congenial.kernel.node import IDLE, INSIDE, WAITING, Node, phase_fault
 from congenial.kernel.out import Out, Outbox
 from congenial.kernel.places import told
 from congenial.kernel.problem import NO_GROUP, Groups, Problem
@@ -82,11 +82,9 @@ class Process:
         event.note(self)
         for effect in out.effects:
             self._note(effect)
-        if self.node.phase != self.phase:
-            raise IllegalStep(
-                f"process {self.node.me} is {PHASES[self.node.phase]} by its phase, but {PHASES[self.phase]} by what "
-                "it did: use wait(), enter(), leave(), lose()"
-            )
+        fault = phase_fault(self.node, self.phase)
+        if fault:
+            raise IllegalStep(fault)
         return out.effects
 
     def crash(self) -> None:

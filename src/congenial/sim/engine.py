@@ -20,11 +20,11 @@ from librt.vecs import vec
 from mypy_extensions import i64
 
 from congenial.kernel import trace
-from congenial.kernel.errors import ConfigError, CongenialError, ContractError
+from congenial.kernel.errors import ConfigError, CongenialError, ContractError, IllegalStep
 from congenial.kernel.garbage import fewer_collections
 from congenial.kernel.judge import Judge
 from congenial.kernel.message import Message
-from congenial.kernel.node import Node
+from congenial.kernel.node import IDLE, INSIDE, WAITING, Node, phase_fault
 from congenial.kernel.out import MOST_TIMERS, Out
 from congenial.kernel.places import place_of
 from congenial.kernel.state import durable_state
@@ -322,6 +322,7 @@ class Engine(Out):
             self.trace.record(Event(self.now, trace.REQUEST, process, groups=groups))
         self.nodes[process].request(groups, self)
         self.after_step(process)
+        self._check_phase(process)
 
     def _stay(self, process: i64) -> None:
         """Plan to issue the next operation, or to leave after a while."""
@@ -333,6 +334,7 @@ class Engine(Out):
 
     def _issue(self, process: i64) -> None:
         self.current = process
+        self._check_phase(process)
         self.to_issue[process] -= 1
         number = self.judge.issue(process)
         operation = self.system.operation(process, number)
@@ -343,12 +345,23 @@ class Engine(Out):
 
     def _leave(self, process: i64) -> None:
         self.current = process
+        self._check_phase(process)
         self.judge.leave(process)
         self.meter.left(self.now, self.judge.waiting > 0)
         self.note(trace.EXIT, process)
         self.nodes[process].release(self)
         self.after_step(process)
+        self._check_phase(process)
         self.think(process)
+
+    def _check_phase(self, process: i64) -> None:
+        """The node's phase must match what it did. Shells check that after every step; here the application does, when
+        it asks, issues or leaves: messages are delivered far more often."""
+        judge = self.judge
+        phase = WAITING if judge.wants[process] is not None else INSIDE if judge.holds[process] >= 0 else IDLE
+        fault = phase_fault(self.nodes[process], phase)
+        if fault:
+            raise IllegalStep(fault)
 
     def waiters(self) -> list[int]:
         """The processes that wait, to enter or for the outcome of an operation."""
