@@ -37,10 +37,9 @@ from congenial.kernel.trace import CRASH, DELIVER, DROP, EXIT, ISSUE, RECOVER, R
 CHANGES: Final = 3  # moments of change in a schedule by priorities
 LIKELY_STEPS: Final = 200  # within which they lie
 UNFAIR_STEPS: Final = 1000  # after which any step is taken: priorities may withhold forever what ends a quarrel
-DOWN: Final = 0  # the kinds of faults
+DOWN: Final = 0  # the kinds of faults; 3 is a false suspicion
 LOSS: Final = 1
 DUPLICATE: Final = 2
-SUSPICION: Final = 3
 
 # A run has one of these: the chance of a fault at a step, while there is a budget. Not Final: compiled, a final tuple
 # of numbers is not set.

@@ -92,10 +92,6 @@ class Replica(Part):
             del self.log[: -type(self).longest_log]
         return entry, self.machine.apply(entry[3])
 
-    def has_executed(self, process: int, view: int, position: int) -> bool:
-        """True if the operation was executed that this process issued in a view, for a position."""
-        return self.last.get(process, (-1, 0)) == (view, position)
-
     def drop_queue(self) -> None:
         self.queue = {}
         self.bound = 0
