@@ -271,8 +271,13 @@ def test_a_counterexample_can_be_kept_and_run_again(tmp_path: Path) -> None:
     assert (again.kind, again.text) == (walked.counterexample.kind, walked.counterexample.text)
 
 
+@pytest.mark.parametrize("run", [congenial.check, congenial.fuzz, congenial.simulate])
+def test_a_trace_is_named_by_a_text_or_a_path(run: Any) -> None:
+    assert typing.get_type_hints(run)["trace"] == str | Path
+
+
 def test_a_replay_prints_its_verdict(tmp_path: Path) -> None:
-    congenial.simulate("suzuki-kasami", nodes=3, requests=2, trace=str(tmp_path / "run.ndjson"))
+    congenial.simulate("suzuki-kasami", nodes=3, requests=2, trace=tmp_path / "run.ndjson")
     assert str(congenial.replay(tmp_path / "run.ndjson")) == "nothing wrong in this run"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from time import process_time
 from typing import Unpack
 
@@ -34,7 +35,7 @@ def simulate(
     seed: int = 1,
     repeat: int = 1,
     precision: float = 0.0,
-    trace: str = "",
+    trace: str | Path = "",
     progress: Progress | None = None,
     **parameters: Unpack[ScenarioFields],
 ) -> Result:
@@ -65,7 +66,7 @@ def run(
     seed: int = 1,
     repeat: int = 1,
     precision: float = 0.0,
-    trace: str = "",
+    trace: str | Path = "",
     progress: Progress | None = None,
 ) -> Result:
     """Run a scenario; the other parameters are those of `simulate`."""
@@ -92,7 +93,7 @@ def check_runs(seed: int, repeat: int, precision: float) -> None:
     amount(precision, "precision")
 
 
-def run_once(scenario: Scenario, seed: int, trace: str = "", progress: Progress | None = None) -> Result:
+def run_once(scenario: Scenario, seed: int, trace: str | Path = "", progress: Progress | None = None) -> Result:
     """One run. If it goes wrong, it is repeated exactly to record its last events."""
     recorder = TraceFile(trace) if trace else None
     try:
