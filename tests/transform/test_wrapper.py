@@ -31,10 +31,11 @@ CALLS: dict[str, tuple[Any, ...]] = {  # what drivers call, and with what before
     "has_issued": (7,),
     "on_recover": (),
     "on_amnesia": (),
+    "has_beliefs": (),
     "belief": (),
     "contradiction": ("one", "other"),
 }
-ANSWERS = {"could_enter": True, "belief": "mine", "contradiction": "they differ"}
+ANSWERS = {"could_enter": True, "has_beliefs": True, "belief": "mine", "contradiction": "they differ"}
 WITHOUT_OUT = ("has_issued", *ANSWERS)
 
 

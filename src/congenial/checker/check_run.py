@@ -24,7 +24,6 @@ from congenial.checker.world import World
 from congenial.kernel.errors import ConfigError
 from congenial.kernel.garbage import fewer_collections
 from congenial.systems.system import System
-from congenial.transform.wrapper import has_beliefs
 
 SMALL = 1_000_000  # states, up to which a system is explored whole
 MOST_EXCEPTIONS = 16
@@ -43,7 +42,7 @@ class CheckRun:
         self.limit = limit
         self.progress = progress
         self.plain = not rules.faults and not rules.operations
-        believes = has_beliefs(system.node(0))  # what is left out could hold a contradiction
+        believes = system.node(0).has_beliefs()  # what is left out could hold a contradiction
         self.reduce = reduce is not False and self.plain and not rules.timers_wait and not believes
         self.whole_first = reduce is None
         self.symmetry = symmetry

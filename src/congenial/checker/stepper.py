@@ -54,7 +54,6 @@ from congenial.kernel.trace import (
 )
 from congenial.problems.weak_history import History
 from congenial.systems.system import System
-from congenial.transform.wrapper import has_beliefs
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ class Stepper:
         self.fifo = fifo
         self.processes: list[Process] = [Process(node, system.problem) for node in system.nodes()]
         self.judge = Judge(system.problem, n, system.spec.fences)
-        self.believes = has_beliefs(self.processes[0].node)
+        self.believes = self.processes[0].node.has_beliefs()
         self.packets: list[Packet] = []  # under way, in the order of sending
         self.events: list[Event] = []
         self.sent_count: i64 = 0

@@ -63,7 +63,6 @@ from congenial.kernel.shell import (
 )
 from congenial.kernel.state import durable_state, node_from, state_of
 from congenial.systems.system import System
-from congenial.transform.wrapper import has_beliefs
 
 MOST_STATES: Final = 1 << 30
 MOST_PROCESSES: Final = 255
@@ -86,7 +85,7 @@ class World:
         self.menus = rules.menus_for(n)
         self.fenced = system.spec.fences
         self.detects = system.algorithm.on_suspect is not Node.on_suspect
-        self.believes = has_beliefs(system.node(0))
+        self.believes = system.node(0).has_beliefs()
         # processes' states
         self.states: list[ProcessState] = []
         self.owners = vec[i64]()

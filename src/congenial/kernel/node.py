@@ -100,6 +100,10 @@ class Node:
 
     # -- what the checker asks -------------------------------------------------------------------------
 
+    def has_beliefs(self) -> bool:
+        """True if `belief` says anything."""
+        return type(self).belief is not Node.belief
+
     def belief(self) -> object:
         """What this process assumes about all processes: plain data that can be hashed, or None."""
         return None

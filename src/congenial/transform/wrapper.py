@@ -62,18 +62,14 @@ class Wrapper(Node):
     def on_amnesia(self, out: Out) -> None:
         self.inner.on_amnesia(self.inner_out(out))
 
+    def has_beliefs(self) -> bool:
+        return type(self).belief is not Wrapper.belief or self.inner.has_beliefs()
+
     def belief(self) -> object:
         return self.inner.belief()
 
     def contradiction(self, one: object, other: object) -> str:
         return self.inner.contradiction(one, other)
-
-
-def has_beliefs(node: Node) -> bool:
-    """Does the node, or the one inside, say what it believes?"""
-    while isinstance(node, Wrapper) and type(node).belief is Wrapper.belief:
-        node = node.inner
-    return type(node).belief is not Node.belief
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
