@@ -220,6 +220,31 @@ def test_a_node_that_breaks_when_members_change_fails_its_lock_and_holds_it_no_l
     run(story())
 
 
+@pytest.mark.parametrize("method", ["relax", "is_at_rest", "floor"])
+def test_a_node_that_breaks_when_nobody_uses_its_lock_fails_its_lock_alone(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once it ended all that the member does by the clock, and the others took it for dead."""
+    monkeypatch.setattr("congenial.net.viewed.IDLE_TIME", 0.1)
+
+    def breaks(*_: object) -> None:
+        raise ValueError("broken on purpose")
+
+    async def story() -> None:
+        algorithm = in_views(type("Fragile", (Queue,), {method: breaks}))
+        async with clusters(2, timing=QUICK, algorithm=algorithm) as (a, b):
+            async with a.mutex("x"):
+                pass
+            await until(lambda: door_of(a, "x").error is not None)
+            with pytest.raises(IllegalStep, match="broke FragileLock: ValueError\\('broken on purpose'\\)"):
+                await a.mutex("x").acquire()
+            await asyncio.sleep(1.2 * QUICK.suspect_after)
+            async with a.mutex("y", timeout=10), b.mutex("z", timeout=10):
+                assert [table(each).agreement.view.number for each in (a, b)] == [0, 0]
+
+    run(story())
+
+
 NO_PROCESS = "which is no other process"
 DEEDS: list[tuple[Deed, str]] = [
     (lambda node, out: out.send(node.me, Want()), NO_PROCESS),

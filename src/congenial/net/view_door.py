@@ -157,7 +157,10 @@ class LockDoor(FollowingDoor):
         self._happen(self.seat, Call(lambda lock, out: lock.relax(out)))
 
     def is_at_rest(self) -> bool:
-        return self.lock.is_at_rest()
+        """If the node cannot say so, or not what its floor is, its lock has failed, and is not forgotten."""
+        found: list[bool] = []
+        self._happen(self.seat, Call(lambda lock, out: found.append(lock.is_at_rest() and len(lock.floor()) == 2)))
+        return found == [True]
 
     def floor(self) -> Floor:
         return self.lock.floor()
@@ -324,6 +327,9 @@ class ViewDoor(LockDoor):
                 self._break(error, what)
             else:
                 self._carry_out()
+
+    def is_at_rest(self) -> bool:
+        return self.lock.is_at_rest()
 
     def release(self, held: Held) -> None:
         inside = self.inside
