@@ -364,7 +364,8 @@ class Entrance(Keeper):
 
     @abstractmethod
     def pump(self) -> None:
-        """Go on as far as possible: let in tasks for which the process has entered, and ask for those that wait."""
+        """Go on as far as possible: let in tasks for which the process has entered, and ask for those that wait. Once the
+        era is over this waits: what the node knows may be outdated, and it asks again when it moves to the next one."""
 
     def _grant(self, waiter: Waiter, held: Held) -> None:
         self.queue.discard(waiter)

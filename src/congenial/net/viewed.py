@@ -7,7 +7,8 @@ for one lock.
 
 Many locks move some at a time, so that the event loop is not blocked. One that is needed earlier, for a task or a
 message, moves then. Until a lock moves, this process has not heard of the new view as far as that lock is concerned. It
-tells what it holds of a lock in the turn in which the lock moves, and says that this was all when all have moved.
+tells what it holds of a lock in the turn in which the lock moves, and says that this was all when all have moved. What
+is held can be released before; but nothing is asked for, and no task is let in: the lease may be of the new view.
 """
 
 from __future__ import annotations
@@ -301,7 +302,7 @@ class ViewedLocks(LockTable):
     def _bring_up(self, entrance: Entrance) -> None:
         if not isinstance(entrance, (FollowingDoor, ViewHall)):
             super()._bring_up(entrance)
-        elif self.membership.opened.is_set():
+        elif self.membership.opened.is_set() and entrance.era is self.era:  # the others begin when they move
             with self.membership.turn:
                 if isinstance(entrance, FollowingDoor):
                     self._settle(entrance.key, entrance.lock)
