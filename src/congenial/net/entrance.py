@@ -408,6 +408,12 @@ class Entrance(Keeper):
             self._fail_by(broken, error)
             raise broken from error
 
+    def distrust(self, error: ProtocolError) -> None:
+        """A peer has sent what makes no sense here: one of the two is wrong about this lock, and it cannot be known which
+        one. The entrance fails, and nothing else: refused, the message would be sent again on every connection."""
+        if self.error is None:
+            self._fail_by(ProtocolError(f"lock {self.name!r}: {error}"), error)
+
     def _fail_by(self, broken: CongenialError, error: Exception) -> None:
         broken.__cause__ = error
         log(logging.ERROR, "lock.failed", node=self.membership.name, lock=self.label, reason=broken)

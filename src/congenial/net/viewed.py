@@ -20,6 +20,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, Final
 
+from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message
 from congenial.kernel.out import PlainOut
 from congenial.net.agreement import VIEWS_KEY, Agreement
@@ -40,7 +41,7 @@ from congenial.net.table import LockTable, check_key
 from congenial.net.tries import Triable, Tries
 from congenial.net.view_door import FollowingDoor, Holding, LockDoor, StepTools, ViewDoor
 from congenial.net.view_guard import OBJECTS, ViewGuard
-from congenial.net.view_hall import ViewHall
+from congenial.net.view_hall import MOST_SEATS, ViewHall
 from congenial.net.wire import Data, Echo, SeatData, Seats
 from congenial.parts.bearing import Attendance
 from congenial.parts.homed import Floor
@@ -336,6 +337,7 @@ class ViewedLocks(LockTable):
         self.agreement.begin_anew()
 
     def on_view(self, view: View, since: int, rest: float) -> None:
+        membership = self.membership
         self.dispatch.number = view.number if since >= 0 else NO_VIEW
         self.told = set()
         self.rest = 0.0
@@ -347,11 +349,14 @@ class ViewedLocks(LockTable):
         self._move(self._guards())  # at once: they are few
         self._move_some(self.era, rest)
         if since >= 0:
-            self.membership.answer_again(view.processes)
+            membership.answer_again(view.processes)
         self.on_new_view()
         later, self.later = self.later, []
         for peer, late in later:
-            self._on_late(peer, late)
+            try:
+                self._on_late(peer, late)
+            except ProtocolError as error:  # the peer can no longer be refused for it, and others must be heard
+                log(logging.ERROR, "message.dropped", node=membership.name, peer=membership.name_of(peer), reason=error)
 
     def _move_some(self, era: Era, rest: float) -> None:
         """Some locks move; when all have, tell everyone that this was all."""
@@ -391,7 +396,8 @@ class ViewedLocks(LockTable):
             entrance.pump()
 
     def _forget_unused(self) -> list[LockDoor | ViewHall]:
-        """The locks that are in use. All others are forgotten, and cost nothing; but guarded objects are kept."""
+        """The locks that are in use. All others are forgotten, and cost nothing; but guarded objects are kept. Locks that
+        have failed are forgotten, too: in the new view they can begin again."""
         used, self.used = self.used, deque()
         self.dropped += [self.doors, self.halls]
         self.to_sweep = []
@@ -400,7 +406,7 @@ class ViewedLocks(LockTable):
         self.doors, self.halls = {**self.objects}, {}
         self.dispatch.doors = self.doors
         for entrance in used:
-            if entrance.forgotten or entrance.idle:
+            if entrance.forgotten or entrance.idle or entrance.error is not None:
                 entrance.listed = False
                 continue
             self.used.append(entrance)
@@ -422,6 +428,8 @@ class ViewedLocks(LockTable):
             raise ProtocolError("tells what it holds in a view of which it is no member")
         for key, number, group, fence in told.held:
             check_key(key)
+            if is_semaphore(key):
+                check_k(group)
             found = self._hall_of(peer, key, group) if is_semaphore(key) else self._door_of(key)
             assert isinstance(found, (FollowingDoor, ViewHall))
             found.take_over(peer, number, group, fence)
@@ -480,7 +488,7 @@ class ViewedLocks(LockTable):
         assert isinstance(message, (InView, Inherited))
         check_key(key)
         if message.view == self.dispatch.number >= 0:
-            self._door_of(key).receive(link.peer, message)
+            self._hand_to(self._door_of(key), link.peer, message)
         else:
             self.membership.require_open()
             self._on_late(link.peer, Late(key, message))
@@ -489,6 +497,7 @@ class ViewedLocks(LockTable):
         self.membership.require_open()
         message = self.vocabulary.message(data.body)
         check_key(data.lock)
+        check_k(data.k)
         if not isinstance(message, (InView, Inherited)):
             raise ProtocolError(f"sent {type(message).__name__} to a semaphore")
         self._on_late(link.peer, Late(data.lock, message, data.k, data.src, data.dst))
@@ -505,11 +514,23 @@ class ViewedLocks(LockTable):
                 hall = self._hall_of(peer, late.key, late.k)
                 link = self.membership.link_to.get(peer)
                 if hall.k == late.k:
-                    hall.receive(peer, late.src, late.dst, message)
+                    self._hand_to_seat(hall, peer, late, message)
                 elif link is not None:
                     link.post(Seats(late.key, hall.k))
             else:
-                self._door_of(late.key).receive(peer, message)
+                self._hand_to(self._door_of(late.key), peer, message)
+
+    def _hand_to(self, door: Door, peer: int, message: Message) -> None:
+        try:
+            door.receive(peer, message)
+        except ProtocolError as error:
+            door.distrust(error)
+
+    def _hand_to_seat(self, hall: ViewHall, peer: int, late: Late, message: Message) -> None:
+        try:
+            hall.receive(peer, late.src, late.dst, message)
+        except ProtocolError as error:
+            hall.distrust(error)
 
     # -- leases ----------------------------------------------------------------------------------------
 
@@ -562,6 +583,8 @@ class ViewedLocks(LockTable):
         """Forget a lock that was not used since it was last looked at."""
         if entrance.forgotten or not entrance.idle:
             return
+        if entrance.error is not None and not isinstance(entrance.error, ConfigError):
+            return  # its node may be wrong about what others hold, until the view changes
         used = entrance.sessions + entrance.entries
         if used > entrance.swept_at:
             entrance.swept_at = used
@@ -586,3 +609,8 @@ class ViewedLocks(LockTable):
             del self.halls[entrance.key]
         else:
             del self.doors[entrance.key]
+
+
+def check_k(k: int) -> None:
+    if not 1 <= k <= MOST_SEATS:
+        raise ProtocolError(f"speaks of a semaphore that lets in {k} at a time")
