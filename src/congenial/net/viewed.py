@@ -221,6 +221,7 @@ class ViewedLocks(LockTable):
     def _make_door(self, key: str, name: str) -> Door:
         if is_guarded(key):
             return self._make_guard(key)
+        self._make_room()
         lock = self.lock_class(self.membership.me, MOST_PROCESSES, self.settings)
         problem = self.system.problem
         door: LockDoor
@@ -230,7 +231,6 @@ class ViewedLocks(LockTable):
             door = LockDoor(self, key, name, lock, problem)
         self.doors[key] = door
         self._settle(key, lock)
-        self._make_room()
         return door
 
     def guard(self, key: str, name: str, machine: Machine) -> ViewGuard:
@@ -263,10 +263,10 @@ class ViewedLocks(LockTable):
         return door
 
     def _make_hall(self, key: str, name: str, k: int) -> Hall:
+        self._make_room()
         hall = ViewHall(self, key, name, k, self.seat_class, self._settle)
         self.halls[key] = hall
         self._bring_up(hall)
-        self._make_room()
         return hall
 
     def hall(self, key: str, name: str, k: int) -> Hall:
@@ -559,11 +559,11 @@ class ViewedLocks(LockTable):
         self._free_some()
 
     def _make_room(self) -> None:
-        """There is one lock more. If there are many that nobody uses, look whether others can be forgotten."""
-        known = len(self.doors) + len(self.halls)
-        if known > MOST_IDLE:
+        """There will be one lock more. If there are many that nobody uses, look whether some can be forgotten."""
+        known = len(self.doors) + len(self.halls) - len(self.objects)  # which are never forgotten
+        if known >= MOST_IDLE:
             self._look_at_used(MAKES_ROOM)
-        if known > MOST_IDLE + len(self.used):
+        if known >= MOST_IDLE + len(self.used):
             if not self.to_sweep:
                 self._list_to_sweep(self.membership.now())
             with self.membership.turn:
