@@ -17,7 +17,7 @@ LOCKS = 20
 
 
 class Founding(VirtualCluster):
-    """Every member asks for all locks at once: for itself alone, then as one of many, and then for one of two places."""
+    """Every member asks for all locks at once: for itself alone, as one of many, and for one of two places."""
 
     def __init__(self, seed: int, folder: Path) -> None:
         super().__init__(3, seed, folder)

@@ -364,8 +364,8 @@ class Entrance(Keeper):
 
     @abstractmethod
     def pump(self) -> None:
-        """Go on as far as possible: let in tasks for which the process has entered, and ask for those that wait. Once the
-        era is over this waits: what the node knows may be outdated, and it asks again when it moves to the next one."""
+        """Go on as far as possible: let in tasks for which the process has entered, and ask for those that wait. Not
+        once the era is over: what the node knows may be outdated, and it asks again when it moves to the next one."""
 
     def _grant(self, waiter: Waiter, held: Held) -> None:
         self.queue.discard(waiter)
@@ -409,7 +409,7 @@ class Entrance(Keeper):
             raise broken from error
 
     def distrust(self, error: ProtocolError) -> None:
-        """A peer has sent what makes no sense here: one of the two is wrong about this lock, and it cannot be known which
+        """A peer has sent what makes no sense here: one of the two is wrong about this lock, and it is not known which
         one. The entrance fails, and nothing else: refused, the message would be sent again on every connection."""
         if self.error is None:
             self._fail_by(ProtocolError(f"lock {self.name!r}: {error}"), error)

@@ -396,8 +396,8 @@ class ViewedLocks(LockTable):
             entrance.pump()
 
     def _forget_unused(self) -> list[LockDoor | ViewHall]:
-        """The locks that are in use. All others are forgotten, and cost nothing; but guarded objects are kept. Locks that
-        have failed are forgotten, too: in the new view they can begin again."""
+        """The locks that are in use. All others are forgotten, and cost nothing; but guarded objects are kept. Locks
+        that have failed are forgotten, too: in the new view they can begin again."""
         used, self.used = self.used, deque()
         self.dropped += [self.doors, self.halls]
         self.to_sweep = []
