@@ -6,12 +6,15 @@ from __future__ import annotations
 import asyncio
 import shutil
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from story import AT_ONCE, NOTICED, Story, play
 from virtual_cluster import PATIENCE
 
-from congenial.net.errors import ClusterDegraded
+from congenial.net import viewed
+from congenial.net.entrance import Era
+from congenial.net.errors import ClusterDegraded, LockLost
 from congenial.net.health import why_not_ready
 from congenial.net.held import Held
 from congenial.net.locks import Cluster
@@ -442,5 +445,54 @@ def test_fences_do_not_go_back_when_a_cluster_of_many_changes_is_founded_anew() 
         await asyncio.sleep(1.0)
         await asyncio.gather(*[story.start(name) for name in "abc"])
         assert await fence() > last
+
+    play(tell)
+
+
+@pytest.mark.parametrize("kind", ["mutex", "semaphore"])
+def test_what_was_lost_is_not_held_again_before_it_moves(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A member was stopped, and excluded, and is let in again before all its locks have moved: it has a new lease, and
+    once it held again for a moment what another member had acquired meanwhile."""
+    move_some, slow = viewed.ViewedLocks._move_some, [False]
+
+    def move_later(self: viewed.ViewedLocks, era: Era, rest: float) -> None:
+        if slow[0] and self.to_move:  # there are very many
+            self.membership.loop.call_later(PATIENCE, move_some, self, era, rest)
+        else:
+            move_some(self, era, rest)
+
+    monkeypatch.setattr(viewed.ViewedLocks, "_move_some", move_later)
+
+    async def tell(story: Story) -> None:
+        def lock(cluster: Cluster) -> Any:
+            return cluster.mutex("x") if kind == "mutex" else cluster.semaphore("x", 1)
+
+        async def hold(cluster: Cluster, asks: bool) -> None:
+            async with lock(cluster) as held:
+                entered.set()
+                while not slow[0] or cluster._host.locks.lease.left() == 0.0:
+                    await asyncio.sleep(0.001)
+                assert not cluster._host.locks.is_settled()
+                if asks:
+                    assert held.valid_for() == 0.0
+                    assert not held.held
+
+        async def release(held: Held) -> None:
+            held.release()
+
+        for asks in (True, False):  # or it only ends its block
+            entered = asyncio.Event()
+            holding = asyncio.ensure_future(story.at("a", lambda cluster, asks=asks: hold(cluster, asks)))
+            await entered.wait()
+            story.network.pause(story.machines["a"])
+            other = await story.at("b", lambda cluster: lock(cluster).acquire())
+            slow[0] = True
+            story.network.go_on(story.machines["a"])
+            with pytest.raises(LockLost):
+                await holding
+            slow[0] = False
+            await asyncio.sleep(4 * PATIENCE)
+            await story.at("b", lambda _, other=other: release(other))
+        assert story.views() == 4
 
     play(tell)

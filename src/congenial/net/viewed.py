@@ -30,7 +30,7 @@ from congenial.net.door import Door
 from congenial.net.entrance import Entrance, Era
 from congenial.net.errors import ProtocolError
 from congenial.net.hall import Hall, disagreement
-from congenial.net.lease import Lease
+from congenial.net.lease import OVER, Lease
 from congenial.net.link import Link
 from congenial.net.logs import log
 from congenial.net.membership import Membership
@@ -108,6 +108,7 @@ class ViewedLocks(LockTable):
         self.dispatch.doors = self.doors
         membership.deliver_to(self.dispatch)
         self.to_move: deque[LockDoor | ViewHall] = deque()  # to the present view, unless they have moved since
+        self.last = -1  # the last view of which this process knows
         self.told: set[int] = set()  # the members that have told all that they hold
         self.rest = 0.0  # for how long leases of other processes last
         self.served = asyncio.Event()  # all have told, and no such lease lasts
@@ -344,7 +345,9 @@ class ViewedLocks(LockTable):
         self.served.clear()
         self.floor = NO_FLOOR
         self.attendance.attend(since, view.number)
-        self.to_move = deque(self._forget_unused())
+        missed = not 0 <= since <= self.last  # then what was held is lost, as each lock finds out when it moves
+        self.last = view.number
+        self.to_move = deque(self._forget_unused(missed))
         self.dispatch.moving = True
         self._move(self._guards())  # at once: they are few
         self._move_some(self.era, rest)
@@ -395,9 +398,10 @@ class ViewedLocks(LockTable):
         for entrance in late:
             entrance.pump()
 
-    def _forget_unused(self) -> list[LockDoor | ViewHall]:
+    def _forget_unused(self, missed: bool) -> list[LockDoor | ViewHall]:
         """The locks that are in use. All others are forgotten, and cost nothing; but guarded objects are kept. Locks
-        that have failed are forgotten, too: in the new view they can begin again."""
+        that have failed are forgotten, too: in the new view they can begin again. If this process has `missed` a view,
+        the lease that it gets in the new one does not count for what it held, until that has moved."""
         used, self.used = self.used, deque()
         self.dropped += [self.doors, self.halls]
         self.to_sweep = []
@@ -410,6 +414,8 @@ class ViewedLocks(LockTable):
                 entrance.listed = False
                 continue
             self.used.append(entrance)
+            if missed:
+                entrance.lease = OVER
             if isinstance(entrance, ViewHall):
                 self.halls[entrance.key] = entrance
             else:
