@@ -109,6 +109,7 @@ class ViewedLocks(LockTable):
         membership.deliver_to(self.dispatch)
         self.to_move: deque[LockDoor | ViewHall] = deque()  # to the present view, unless they have moved since
         self.last = -1  # the last view of which this process knows
+        self.missed = False  # it was not a member all the time, and some locks have not moved since
         self.told: set[int] = set()  # the members that have told all that they hold
         self.rest = 0.0  # for how long leases of other processes last
         self.served = asyncio.Event()  # all have told, and no such lease lasts
@@ -122,7 +123,8 @@ class ViewedLocks(LockTable):
 
     @property
     def lease(self) -> Lease:
-        return self.agreement.lease
+        """None counts before all that was lost is known to be lost."""
+        return OVER if self.missed and self.to_move else self.agreement.lease
 
     def size(self) -> int:
         return len(self.agreement.view.members)
@@ -346,6 +348,7 @@ class ViewedLocks(LockTable):
         self.floor = NO_FLOOR
         self.attendance.attend(since, view.number)
         missed = not 0 <= since <= self.last  # then what was held is lost, as each lock finds out when it moves
+        self.missed = missed or (self.missed and bool(self.to_move))
         self.last = view.number
         self.to_move = deque(self._forget_unused(missed))
         self.dispatch.moving = True
