@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from story import AT_ONCE, NOTICED, Story, play
+from virtual import VirtualLoop
 from virtual_cluster import PATIENCE
 
 from congenial.net import viewed
@@ -18,6 +20,7 @@ from congenial.net.errors import ClusterDegraded, LockLost
 from congenial.net.health import why_not_ready
 from congenial.net.held import Held
 from congenial.net.locks import Cluster
+from congenial.net.view_door import ViewDoor
 
 
 @pytest.mark.parametrize("founders", [3, 5])
@@ -495,5 +498,43 @@ def test_what_was_lost_is_not_held_again_before_it_moves(kind: str, monkeypatch:
             await asyncio.sleep(4 * PATIENCE)
             await story.at("b", lambda _, other=other: release(other))
         assert story.views() == 4
+
+    play(tell)
+
+
+def test_holders_are_told_some_at_a_time_that_the_lease_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And tasks that wait go on some at a time, once it goes on. Many thousands blocked the event loop otherwise."""
+    turns: dict[str, Counter[int]] = {"lapse": Counter(), "pump": Counter()}
+
+    def spy(what: str, loop: VirtualLoop) -> None:
+        act = getattr(ViewDoor, what)
+
+        def counted(self: ViewDoor) -> None:
+            turns[what][loop.steps] += self.membership.name == "a"
+            act(self)
+
+        monkeypatch.setattr(ViewDoor, what, counted)
+
+    async def tell(story: Story) -> None:
+        async def hold(cluster: Cluster) -> list[Held]:
+            return [await cluster.mutex(f"lock {at}").acquire() for at in range(450)]
+
+        async def enter_all(cluster: Cluster) -> None:
+            await asyncio.gather(*[story._enter(cluster, f"lock {at}") for at in range(450)])
+
+        held = await story.at("a", hold)
+        spy("lapse", story.loop)
+        cut = asyncio.ensure_future(story.cut_off("a", 4 * PATIENCE))
+        await asyncio.sleep(NOTICED)
+        assert all([one.lost for one in held])
+        assert sum(turns["lapse"].values()) == 450
+        assert max(turns["lapse"].values()) <= viewed.TOLD_AT_A_TIME
+        entering = asyncio.ensure_future(story.at("a", enter_all))
+        await asyncio.sleep(PATIENCE)
+        spy("pump", story.loop)
+        await cut
+        await entering
+        assert max(turns["pump"].values()) <= viewed.TOLD_AT_A_TIME
+        assert story.entries == 450
 
     play(tell)

@@ -17,7 +17,7 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from congenial.kernel.errors import ConfigError
@@ -55,6 +55,7 @@ from congenial.transform.views import InViews, Told
 HELD_AT_A_TIME: Final = 200  # locks, or seats of semaphores, in one message
 MOVED_AT_A_TIME: Final = 200  # locks that move to a new view, before others get a turn
 SERVED_AT_A_TIME: Final = 200  # locks that go on with what was told, before others get a turn
+TOLD_AT_A_TIME: Final = 200  # locks that hear that the lease is over, or that it goes on, before others get a turn
 LOOKED_AT_A_TIME: Final = 500  # locks of which one tick finds out whether they are still in use
 FREED_AT_A_TIME: Final = 2000  # locks of earlier views in one tick
 IDLE_TIME: Final = 10.0  # seconds after which a lock that is not used may be forgotten
@@ -550,6 +551,22 @@ class ViewedLocks(LockTable):
         if self.agreement.on_echo(link.peer, echo) and self.membership.serving:
             self.on_serving()
 
+    def on_serving(self) -> None:
+        self._tell_some(self.in_use()[::-1], pump)
+
+    def on_lapse(self, lease: Lease) -> None:
+        if lease is self.agreement.lease:
+            self._tell_some(self.in_use()[::-1], lapse)
+
+    def _tell_some(self, entrances: list[Entrance], tell: Callable[[Entrance], None]) -> None:
+        """The last of these first. Those that hear later find the lease as it is then, and know what to do."""
+        with self.membership.turn:
+            for entrance in entrances[-1 : -TOLD_AT_A_TIME - 1 : -1]:
+                tell(entrance)
+        del entrances[-TOLD_AT_A_TIME:]
+        if entrances:
+            self.membership.loop.call_soon(self._tell_some, entrances, tell)
+
     def on_suspicion(self, peer: int, away: bool) -> None:
         self.agreement.suspect(peer, away)
 
@@ -623,3 +640,11 @@ class ViewedLocks(LockTable):
 def check_k(k: int) -> None:
     if not 1 <= k <= MOST_SEATS:
         raise ProtocolError(f"speaks of a semaphore that lets in {k} at a time")
+
+
+def pump(entrance: Entrance) -> None:
+    entrance.pump()
+
+
+def lapse(entrance: Entrance) -> None:
+    entrance.lapse()
