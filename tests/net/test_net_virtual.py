@@ -33,11 +33,9 @@ def check(seed: int) -> None:
     assert sum(world.faults.values()) > 10
 
 
+AT_A_TIME = ("MOVED", "SERVED", "HELD", "TOLD")
 SQUEEZES: dict[str, tuple[dict[str, float], int]] = {
-    "moves one at a time": (
-        {"viewed.MOVED_AT_A_TIME": 1, "viewed.SERVED_AT_A_TIME": 1, "viewed.HELD_AT_A_TIME": 1},
-        0,
-    ),
+    "moves one at a time": ({f"viewed.{what}_AT_A_TIME": 1 for what in AT_A_TIME}, 0),
     "forgets quickly": ({"viewed.IDLE_TIME": 0.1, "viewed.MOST_IDLE": 4}, 0),
     "more objects than idle locks": ({"viewed.MOST_IDLE": 4}, 6),
     "drops what is not acknowledged": ({"link.MOST_UNACKNOWLEDGED": 3}, 0),
