@@ -386,7 +386,8 @@ class World(VirtualCluster):
     def _counts_on(self, name: str) -> bool:
         """Is it a member, or a voter? That is known by number: where it is away, its name may not be known."""
         cluster = self._last()
-        process = process_number(name, self.config.members)
+        unnamed = name.startswith("process ")
+        process = int(name.removeprefix("process ")) if unnamed else process_number(name, self.config.members)
         return cluster is not None and process in cluster._host.locks.agreement.everyone()
 
     async def _assign(self, name: str, role: str) -> None:
@@ -470,6 +471,8 @@ class World(VirtualCluster):
             name = self.rng.choice(others)
             wishes += [(name, "voter"), (name, "member")]
         for name, role in wishes:
+            if role == "gone" and not self._counts_on(name):
+                continue  # it has lost its vote with another one: their number is odd
             asker = self.rng.choice(there)
             result = await self.network.run(self.machines[asker], self._try_to_assign(self.clusters[asker], name, role))
             if result != "done":
