@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from netlab import QUICK, clusters, run, table, until
+from story import Story, play
 
 from congenial.algorithms.group.home_plan import Over
 from congenial.net.errors import LockTimeout
@@ -11,6 +14,7 @@ from congenial.net.frames import HEADER, encode_frame
 from congenial.net.link import LOCK_DATA
 from congenial.net.locks import Cluster
 from congenial.net.names import first_holder, lock_key
+from congenial.problems.weak import Counter
 
 
 async def forgotten(members: list[Cluster]) -> None:
@@ -169,3 +173,36 @@ def test_a_message_of_another_view_does_not_reach_a_lock(view: int) -> None:
             assert len(others) == (2 if view == present else 3)
 
     run(story())
+
+
+def test_many_guarded_objects_leave_room_for_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once locks were forgotten while they were made, if there were more objects, which are never forgotten, than locks
+    that are kept. Messages went to locks that were forgotten, and one fence was given twice."""
+    monkeypatch.setattr("congenial.net.viewed.MOST_IDLE", 5)
+    wrong: list[str] = []
+    fences: dict[str, int] = {}
+
+    async def use(cluster: Cluster, story: Story) -> None:
+        for turn in range(20):
+            name = f"lock {turn % 4}"
+            async with cluster.mutex(name, timeout=3.0) as held:
+                if held.fence <= fences.get(name, 0):
+                    wrong.append(f"{cluster.name} gets a fence of {name} that is not above the last one")
+                fences[name] = held.fence
+                await asyncio.sleep(0.005)
+            async with cluster.semaphore(name, 2, timeout=3.0):
+                story.entries += 1
+
+    async def tell(story: Story) -> None:
+        async def name_objects(cluster: Cluster) -> None:
+            for at in range(10):
+                cluster.guarded(f"object {at}", Counter())
+
+        for name in "abc":
+            await story.at(name, name_objects)
+        await asyncio.sleep(0.5)
+        await asyncio.gather(*[story.at(name, lambda cluster: use(cluster, story)) for name in "abc"])
+        assert story.entries == 60
+        assert wrong == []
+
+    play(tell)

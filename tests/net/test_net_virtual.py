@@ -33,6 +33,28 @@ def check(seed: int) -> None:
     assert sum(world.faults.values()) > 10
 
 
+AT_A_TIME = ("MOVED", "SERVED", "HELD", "TOLD")
+SQUEEZES: dict[str, tuple[dict[str, float], int]] = {
+    "moves one at a time": ({f"viewed.{what}_AT_A_TIME": 1 for what in AT_A_TIME}, 0),
+    "forgets quickly": ({"viewed.IDLE_TIME": 0.1, "viewed.MOST_IDLE": 4}, 0),
+    "more objects than idle locks": ({"viewed.MOST_IDLE": 4}, 6),
+    "drops what is not acknowledged": ({"link.MOST_UNACKNOWLEDGED": 3}, 0),
+}
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(100, 104))
+@pytest.mark.parametrize("what", SQUEEZES)
+def test_a_minute_of_chaos_with_squeezed_limits(what: str, seed: int) -> None:
+    """Once a reader entered with the token of a writer, in the first of them with seed 103."""
+    limits, objects = SQUEEZES[what]
+    world = virtual_chaos.run(seed, limits, objects)
+    squeeze = " ".join([f"{name}={value}" for name, value in limits.items()])
+    again = f"python tests/net/virtual_chaos.py --runs 1 --seed {seed} --story --objects {objects} --squeeze {squeeze}"
+    assert world.violations == [], again
+    assert world.done["entered"] > 100
+
+
 def test_equal_seeds_give_equal_runs() -> None:
     first, again = minute(31), virtual_chaos.run(31)
     assert first.story == again.story

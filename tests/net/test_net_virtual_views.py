@@ -5,16 +5,22 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from story import AT_ONCE, NOTICED, Story, play
+from virtual import VirtualLoop
 from virtual_cluster import PATIENCE
 
-from congenial.net.errors import ClusterDegraded
+from congenial.net import viewed
+from congenial.net.entrance import Era
+from congenial.net.errors import ClusterDegraded, LockLost
 from congenial.net.health import why_not_ready
 from congenial.net.held import Held
 from congenial.net.locks import Cluster
+from congenial.net.view_door import ViewDoor
 
 
 @pytest.mark.parametrize("founders", [3, 5])
@@ -442,5 +448,93 @@ def test_fences_do_not_go_back_when_a_cluster_of_many_changes_is_founded_again()
         await asyncio.sleep(1.0)
         await asyncio.gather(*[story.start(name) for name in "abc"])
         assert await fence() > last
+
+    play(tell)
+
+
+@pytest.mark.parametrize("kind", ["mutex", "semaphore"])
+def test_what_was_lost_is_not_held_again_before_it_moves(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A member was stopped, and excluded, and is let in again before all its locks have moved: it has a new lease, and
+    once it held again for a moment what another member had acquired meanwhile."""
+    move_some, slow = viewed.ViewedLocks._move_some, [False]
+
+    def move_later(self: viewed.ViewedLocks, era: Era, rest: float) -> None:
+        if slow[0] and self.to_move:  # there are very many
+            self.membership.loop.call_later(PATIENCE, move_some, self, era, rest)
+        else:
+            move_some(self, era, rest)
+
+    monkeypatch.setattr(viewed.ViewedLocks, "_move_some", move_later)
+
+    async def tell(story: Story) -> None:
+        def lock(cluster: Cluster) -> Any:
+            return cluster.mutex("x") if kind == "mutex" else cluster.semaphore("x", 1)
+
+        async def hold(cluster: Cluster, asks: bool) -> None:
+            async with lock(cluster) as held:
+                entered.set()
+                while not slow[0] or cluster._host.locks.agreement.lease.left() == 0.0:
+                    await asyncio.sleep(0.001)
+                assert not cluster._host.locks.is_settled()
+                assert cluster._host.locks.lease.left() == 0.0, "nor does it last for programs that use this node"
+                if asks:
+                    assert held.valid_for() == 0.0
+                    assert not held.held
+
+        async def release(held: Held) -> None:
+            held.release()
+
+        for asks in (True, False):  # or it only ends its block
+            entered = asyncio.Event()
+            holding = asyncio.ensure_future(story.at("a", lambda cluster, asks=asks: hold(cluster, asks)))
+            await entered.wait()
+            story.network.pause(story.machines["a"])
+            other = await story.at("b", lambda cluster: lock(cluster).acquire())
+            slow[0] = True
+            story.network.go_on(story.machines["a"])
+            with pytest.raises(LockLost):
+                await holding
+            slow[0] = False
+            await asyncio.sleep(4 * PATIENCE)
+            await story.at("b", lambda _, other=other: release(other))
+        assert story.views() == 4
+
+    play(tell)
+
+
+def test_holders_are_told_some_at_a_time_that_the_lease_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And tasks that wait go on some at a time, once it goes on. Many thousands blocked the event loop otherwise."""
+    turns: dict[str, Counter[int]] = {"lapse": Counter(), "pump": Counter()}
+
+    def spy(what: str, loop: VirtualLoop) -> None:
+        act = getattr(ViewDoor, what)
+
+        def counted(self: ViewDoor) -> None:
+            turns[what][loop.steps] += self.membership.name == "a"
+            act(self)
+
+        monkeypatch.setattr(ViewDoor, what, counted)
+
+    async def tell(story: Story) -> None:
+        async def hold(cluster: Cluster) -> list[Held]:
+            return [await cluster.mutex(f"lock {at}").acquire() for at in range(450)]
+
+        async def enter_all(cluster: Cluster) -> None:
+            await asyncio.gather(*[story._enter(cluster, f"lock {at}") for at in range(450)])
+
+        held = await story.at("a", hold)
+        spy("lapse", story.loop)
+        cut = asyncio.ensure_future(story.cut_off("a", 4 * PATIENCE))
+        await asyncio.sleep(NOTICED)
+        assert all([one.lost for one in held])
+        assert sum(turns["lapse"].values()) == 450
+        assert max(turns["lapse"].values()) <= viewed.TOLD_AT_A_TIME
+        entering = asyncio.ensure_future(story.at("a", enter_all))
+        await asyncio.sleep(PATIENCE)
+        spy("pump", story.loop)
+        await cut
+        await entering
+        assert max(turns["pump"].values()) <= viewed.TOLD_AT_A_TIME
+        assert story.entries == 450
 
     play(tell)

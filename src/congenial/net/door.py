@@ -175,7 +175,7 @@ class Door(Entrance):
     # -- what the node does ----------------------------------------------------------------------------
 
     def pump(self) -> None:
-        while self.error is None:
+        while self.error is None and not self.era.over:
             if self.queue.first() is not None and self.lease.over():
                 return  # until it goes on
             if self.node.phase == INSIDE and not self.inside:

@@ -364,7 +364,8 @@ class Entrance(Keeper):
 
     @abstractmethod
     def pump(self) -> None:
-        """Go on as far as possible: let in tasks for which the process has entered, and ask for those that wait."""
+        """Go on as far as possible: let in tasks for which the process has entered, and ask for those that wait. Not
+        once the era is over: what the node knows may be outdated, and it asks again when it moves to the next one."""
 
     def _grant(self, waiter: Waiter, held: Held) -> None:
         self.queue.discard(waiter)
@@ -406,6 +407,12 @@ class Entrance(Keeper):
             broken = ProtocolError(f"lock {self.name!r}: {message!r} broke {_node_of(seat)}: {_cause(error)}")
             self._fail_by(broken, error)
             raise broken from error
+
+    def distrust(self, error: ProtocolError) -> None:
+        """A peer has sent what makes no sense here: one of the two is wrong about this lock, and it is not known which
+        one. The entrance fails, and nothing else: refused, the message would be sent again on every connection."""
+        if self.error is None:
+            self._fail_by(ProtocolError(f"lock {self.name!r}: {error}"), error)
 
     def _fail_by(self, broken: CongenialError, error: Exception) -> None:
         broken.__cause__ = error

@@ -123,7 +123,7 @@ class Hall(Entrance):
     # -- what seats do ---------------------------------------------------------------------------------
 
     def pump(self) -> None:
-        while self.error is None:
+        while self.error is None and not self.era.over:
             self._deliver_local()
             if self.queue.first() is not None and self.lease.over():
                 return  # until it goes on

@@ -127,3 +127,4 @@ class Endless(Lease):
 
 
 ENDLESS = Endless()
+OVER = Lease(2, 0.0, 0.0)  # which nobody grants

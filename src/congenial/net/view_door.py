@@ -83,6 +83,7 @@ class FollowingDoor(Door):
     def move(self, view: View, home: int, since: int) -> list[Holding]:
         """There is a new view; what this member holds in it. It goes on (`pump`) when its homes have been told."""
         self.era = self.above.era
+        self.lease = self.above.agreement.lease
         self._happen(self.seat, Call(lambda lock, out: lock.move(view.number, view.processes, home, since, out)))
         if self.error is not None:
             return []
@@ -300,6 +301,7 @@ class ViewDoor(LockDoor):
     def move(self, view: View, home: int, since: int) -> list[Holding]:
         """There is a new view; what this member holds in it. It goes on (`pump`) when its homes have been told."""
         self.era = self.above.era
+        self.lease = self.above.agreement.lease
         self._change("a new view", lambda: self.lock.move(view.number, view.processes, home, since, self.out))
         if self.error is not None:
             return []

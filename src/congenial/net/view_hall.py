@@ -185,6 +185,7 @@ class ViewHall(Hall):
         """There is a new view; what this member holds in it."""
         held = []
         self.era = self.above.era
+        self.lease = self.above.agreement.lease
         for seat in self.seats:
             self._call(seat, lambda lock, out: lock.move(view.number, view.processes, home, since, out))
         for seat in self.seats:

@@ -7,7 +7,8 @@ for one lock.
 
 Many locks move some at a time, so that the event loop is not blocked. One that is needed earlier, for a task or a
 message, moves then. Until a lock moves, this process has not heard of the new view as far as that lock is concerned. It
-tells what it holds of a lock in the turn in which the lock moves, and says that this was all when all have moved.
+tells what it holds of a lock in the turn in which the lock moves, and says that this was all when all have moved. What
+is held can be released before; but nothing is asked for, and no task is let in: the lease may be of the new view.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message
 from congenial.kernel.out import PlainOut
 from congenial.net.agreement import VIEWS_KEY, Agreement
@@ -28,7 +30,7 @@ from congenial.net.door import Door
 from congenial.net.entrance import Entrance, Era
 from congenial.net.errors import ProtocolError
 from congenial.net.hall import Hall, disagreement
-from congenial.net.lease import Lease
+from congenial.net.lease import OVER, Lease
 from congenial.net.link import Link
 from congenial.net.logs import log
 from congenial.net.membership import Membership
@@ -39,7 +41,7 @@ from congenial.net.table import LockTable, check_key
 from congenial.net.tries import Triable, Tries
 from congenial.net.view_door import FollowingDoor, Holding, LockDoor, StepTools, ViewDoor
 from congenial.net.view_guard import OBJECTS, ViewGuard
-from congenial.net.view_hall import ViewHall
+from congenial.net.view_hall import MOST_SEATS, ViewHall
 from congenial.net.wire import Data, Echo, SeatData, Seats
 from congenial.parts.bearing import Attendance
 from congenial.parts.homed import Floor
@@ -53,6 +55,7 @@ from congenial.transform.views import InViews, Told
 HELD_AT_A_TIME: Final = 200  # locks, or seats of semaphores, in one message
 MOVED_AT_A_TIME: Final = 200  # locks that move to a new view, before others get a turn
 SERVED_AT_A_TIME: Final = 200  # locks that go on with what was told, before others get a turn
+TOLD_AT_A_TIME: Final = 200  # locks that hear that the lease is over, or that it goes on, before others get a turn
 LOOKED_AT_A_TIME: Final = 500  # locks of which one tick finds out whether they are still in use
 FREED_AT_A_TIME: Final = 2000  # locks of earlier views in one tick
 IDLE_TIME: Final = 10.0  # seconds after which a lock that is not used may be forgotten
@@ -106,6 +109,8 @@ class ViewedLocks(LockTable):
         self.dispatch.doors = self.doors
         membership.deliver_to(self.dispatch)
         self.to_move: deque[LockDoor | ViewHall] = deque()  # to the present view, unless they have moved since
+        self.last = -1  # the last view of which this process knows
+        self.missed = False  # it was not a member all the time, and some locks have not moved since
         self.told: set[int] = set()  # the members that have told all that they hold
         self.rest = 0.0  # for how long leases of other processes last
         self.served = asyncio.Event()  # all have told, and no such lease lasts
@@ -119,7 +124,8 @@ class ViewedLocks(LockTable):
 
     @property
     def lease(self) -> Lease:
-        return self.agreement.lease
+        """None counts before all that was lost is known to be lost."""
+        return OVER if self.missed and self.to_move else self.agreement.lease
 
     def size(self) -> int:
         return len(self.agreement.view.members)
@@ -219,6 +225,7 @@ class ViewedLocks(LockTable):
     def _make_door(self, key: str, name: str) -> Door:
         if is_guarded(key):
             return self._make_guard(key)
+        self._make_room()
         lock = self.lock_class(self.membership.me, MOST_PROCESSES, self.settings)
         problem = self.system.problem
         door: LockDoor
@@ -228,7 +235,6 @@ class ViewedLocks(LockTable):
             door = LockDoor(self, key, name, lock, problem)
         self.doors[key] = door
         self._settle(key, lock)
-        self._make_room()
         return door
 
     def guard(self, key: str, name: str, machine: Machine) -> ViewGuard:
@@ -261,10 +267,10 @@ class ViewedLocks(LockTable):
         return door
 
     def _make_hall(self, key: str, name: str, k: int) -> Hall:
+        self._make_room()
         hall = ViewHall(self, key, name, k, self.seat_class, self._settle)
         self.halls[key] = hall
         self._bring_up(hall)
-        self._make_room()
         return hall
 
     def hall(self, key: str, name: str, k: int) -> Hall:
@@ -301,7 +307,7 @@ class ViewedLocks(LockTable):
     def _bring_up(self, entrance: Entrance) -> None:
         if not isinstance(entrance, (FollowingDoor, ViewHall)):
             super()._bring_up(entrance)
-        elif self.membership.opened.is_set():
+        elif self.membership.opened.is_set() and entrance.era is self.era:  # the others begin when they move
             with self.membership.turn:
                 if isinstance(entrance, FollowingDoor):
                     self._settle(entrance.key, entrance.lock)
@@ -335,22 +341,29 @@ class ViewedLocks(LockTable):
         self.agreement.begin_again()
 
     def on_view(self, view: View, since: int, rest: float) -> None:
+        membership = self.membership
         self.dispatch.number = view.number if since >= 0 else NO_VIEW
         self.told = set()
         self.rest = 0.0
         self.served.clear()
         self.floor = NO_FLOOR
         self.attendance.attend(since, view.number)
-        self.to_move = deque(self._forget_unused())
+        missed = not 0 <= since <= self.last  # then what was held is lost, as each lock finds out when it moves
+        self.missed = missed or (self.missed and bool(self.to_move))
+        self.last = view.number
+        self.to_move = deque(self._forget_unused(missed))
         self.dispatch.moving = True
         self._move(self._guards())  # all of them: they are few
         self._move_some(self.era, rest)
         if since >= 0:
-            self.membership.answer_again(view.processes)
+            membership.answer_again(view.processes)
         self.on_new_view()
         later, self.later = self.later, []
         for peer, late in later:
-            self._on_late(peer, late)
+            try:
+                self._on_late(peer, late)
+            except ProtocolError as error:  # the peer can no longer be refused for it, and others must be heard
+                log(logging.ERROR, "message.dropped", node=membership.name, peer=membership.name_of(peer), reason=error)
 
     def _move_some(self, era: Era, rest: float) -> None:
         """Some locks move; when all have, tell everyone that this was all."""
@@ -389,8 +402,10 @@ class ViewedLocks(LockTable):
         for entrance in late:
             entrance.pump()
 
-    def _forget_unused(self) -> list[LockDoor | ViewHall]:
-        """The locks that are in use. All others are forgotten, and cost nothing; but guarded objects are kept."""
+    def _forget_unused(self, missed: bool) -> list[LockDoor | ViewHall]:
+        """The locks that are in use. All others are forgotten, and cost nothing; but guarded objects are kept. Locks
+        that have failed are forgotten, too: in the new view they can begin again. If this process has `missed` a view,
+        the lease that it gets in the new one does not count for what it held, until that has moved."""
         used, self.used = self.used, deque()
         self.dropped += [self.doors, self.halls]
         self.to_sweep = []
@@ -399,10 +414,12 @@ class ViewedLocks(LockTable):
         self.doors, self.halls = {**self.objects}, {}
         self.dispatch.doors = self.doors
         for entrance in used:
-            if entrance.forgotten or entrance.idle:
+            if entrance.forgotten or entrance.idle or entrance.error is not None:
                 entrance.listed = False
                 continue
             self.used.append(entrance)
+            if missed:
+                entrance.lease = OVER
             if isinstance(entrance, ViewHall):
                 self.halls[entrance.key] = entrance
             else:
@@ -421,6 +438,8 @@ class ViewedLocks(LockTable):
             raise ProtocolError("tells what it holds in a view of which it is no member")
         for key, number, group, fence in told.held:
             check_key(key)
+            if is_semaphore(key):
+                check_k(group)
             found = self._hall_of(peer, key, group) if is_semaphore(key) else self._door_of(key)
             assert isinstance(found, (FollowingDoor, ViewHall))
             found.take_over(peer, number, group, fence)
@@ -479,7 +498,7 @@ class ViewedLocks(LockTable):
         assert isinstance(message, (InView, Inherited))
         check_key(key)
         if message.view == self.dispatch.number >= 0:
-            self._door_of(key).receive(link.peer, message)
+            self._hand_to(self._door_of(key), link.peer, message)
         else:
             self.membership.require_open()
             self._on_late(link.peer, Late(key, message))
@@ -488,6 +507,7 @@ class ViewedLocks(LockTable):
         self.membership.require_open()
         message = self.vocabulary.message(data.body)
         check_key(data.lock)
+        check_k(data.k)
         if not isinstance(message, (InView, Inherited)):
             raise ProtocolError(f"sent {type(message).__name__} to a semaphore")
         self._on_late(link.peer, Late(data.lock, message, data.k, data.src, data.dst))
@@ -504,11 +524,23 @@ class ViewedLocks(LockTable):
                 hall = self._hall_of(peer, late.key, late.k)
                 link = self.membership.link_to.get(peer)
                 if hall.k == late.k:
-                    hall.receive(peer, late.src, late.dst, message)
+                    self._hand_to_seat(hall, peer, late, message)
                 elif link is not None:
                     link.post(Seats(late.key, hall.k))
             else:
-                self._door_of(late.key).receive(peer, message)
+                self._hand_to(self._door_of(late.key), peer, message)
+
+    def _hand_to(self, door: Door, peer: int, message: Message) -> None:
+        try:
+            door.receive(peer, message)
+        except ProtocolError as error:
+            door.distrust(error)
+
+    def _hand_to_seat(self, hall: ViewHall, peer: int, late: Late, message: Message) -> None:
+        try:
+            hall.receive(peer, late.src, late.dst, message)
+        except ProtocolError as error:
+            hall.distrust(error)
 
     # -- leases ----------------------------------------------------------------------------------------
 
@@ -518,6 +550,22 @@ class ViewedLocks(LockTable):
     def on_echo(self, link: Link, echo: Echo) -> None:
         if self.agreement.on_echo(link.peer, echo) and self.membership.serving:
             self.on_serving()
+
+    def on_serving(self) -> None:
+        self._tell_some(self.in_use()[::-1], pump)
+
+    def on_lapse(self, lease: Lease) -> None:
+        if lease is self.agreement.lease:
+            self._tell_some(self.in_use()[::-1], lapse)
+
+    def _tell_some(self, entrances: list[Entrance], tell: Callable[[Entrance], None]) -> None:
+        """The last of these first. Those that hear later find the lease as it is then, and know what to do."""
+        with self.membership.turn:
+            for entrance in entrances[-1 : -TOLD_AT_A_TIME - 1 : -1]:
+                tell(entrance)
+        del entrances[-TOLD_AT_A_TIME:]
+        if entrances:
+            self.membership.loop.call_soon(self._tell_some, entrances, tell)
 
     def on_suspicion(self, peer: int, away: bool) -> None:
         self.agreement.suspect(peer, away)
@@ -537,11 +585,11 @@ class ViewedLocks(LockTable):
         self._free_some()
 
     def _make_room(self) -> None:
-        """There is one lock more. If there are many that nobody uses, look whether others can be forgotten."""
-        known = len(self.doors) + len(self.halls)
-        if known > MOST_IDLE:
+        """There will be one lock more. If there are many that nobody uses, look whether some can be forgotten."""
+        known = len(self.doors) + len(self.halls) - len(self.objects)  # which are never forgotten
+        if known >= MOST_IDLE:
             self._look_at_used(MAKES_ROOM)
-        if known > MOST_IDLE + len(self.used):
+        if known >= MOST_IDLE + len(self.used):
             if not self.to_sweep:
                 self._list_to_sweep(self.membership.now())
             with self.membership.turn:
@@ -561,6 +609,8 @@ class ViewedLocks(LockTable):
         """Forget a lock that was not used since it was last looked at."""
         if entrance.forgotten or not entrance.idle:
             return
+        if entrance.error is not None and not isinstance(entrance.error, ConfigError):
+            return  # its node may be wrong about what others hold, until the view changes
         used = entrance.sessions + entrance.entries
         if used > entrance.swept_at:
             entrance.swept_at = used
@@ -585,3 +635,16 @@ class ViewedLocks(LockTable):
             del self.halls[entrance.key]
         else:
             del self.doors[entrance.key]
+
+
+def check_k(k: int) -> None:
+    if not 1 <= k <= MOST_SEATS:
+        raise ProtocolError(f"speaks of a semaphore that lets in {k} at a time")
+
+
+def pump(entrance: Entrance) -> None:
+    entrance.pump()
+
+
+def lapse(entrance: Entrance) -> None:
+    entrance.lapse()
