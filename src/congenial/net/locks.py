@@ -305,7 +305,8 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]], Primitives):
         await self.close()
 
     async def ready(self, timeout: float | None = None) -> None:
-        """Wait until all members have come together; raise `ClusterDegraded` if that takes too long."""
+        """Wait until all members have come together, and the guarded objects that were named are up to date; raise
+        `ClusterDegraded` if that takes too long."""
         limit = self.config.timing.gather if timeout is None else checked_timeout(timeout)
         membership = self._host.membership
         started = membership.now()

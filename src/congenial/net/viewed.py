@@ -136,12 +136,15 @@ class ViewedLocks(LockTable):
             "settled": self.is_settled(),
         }
 
+    def behind(self) -> int:
+        return len([guard for guard in self._guards() if not guard.is_up_to_date()])
+
     async def settled(self, deadline: float | None) -> bool:
         """When all other members have told this one what they hold, it is a member like them."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(deadline):
                 await self.served.wait()
-                while not all([guard.is_up_to_date() for guard in self._guards()]):
+                while self.behind():
                     await asyncio.sleep(PAUSE)
                 return self.served.is_set()
         return False
