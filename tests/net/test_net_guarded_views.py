@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 from firm import PATIENCE, Firm, Ledger, run, until
 from netlab import QUICK, cabled_clusters, clusters
+from story import Story, play
 from test_net_seeds import city
 
 from congenial.kernel.errors import ConfigError
 from congenial.net.config import ClusterConfig, free_addresses
 from congenial.net.errors import LockLost
+from congenial.net.guarded import Guarded
+from congenial.net.health import why_no_locks, why_not_ready
 from congenial.net.locks import Cluster
 from congenial.parts.replica import Replica
 from congenial.transform.object_in_views import Lacking, Piece
@@ -164,6 +167,62 @@ def test_a_large_state_is_sent_in_pieces_while_others_work(monkeypatch: pytest.M
                 assert await section.issue("l") == 600
 
     run(story())
+
+
+class Vault:
+    """A large state, once there is something in it."""
+
+    def __init__(self) -> None:
+        self.total = 0
+
+    def apply(self, operation: int) -> int:
+        self.total += operation
+        return self.total
+
+    def snapshot(self) -> bytes:
+        return self.total.to_bytes(8, "big") + bytes(2_000_000 if self.total else 0)
+
+    def restore(self, state: bytes) -> None:
+        self.total = int.from_bytes(state[:8], "big")
+
+
+def test_a_rolling_restart_that_waits_until_each_member_says_that_it_is_ready_loses_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Although the state takes much longer than the rest. Once a member said so before its replica was there, and when
+    the last one was restarted the object was gone."""
+    monkeypatch.setattr(Replica, "longest_log", 1)
+    monkeypatch.setattr(Replica, "piece_size", 1000)
+
+    async def tell(story: Story) -> None:
+        objects: dict[str, Guarded] = {}
+
+        async def begin(cluster: Cluster) -> None:
+            objects[cluster.name] = cluster.guarded("vault", Vault())
+
+        async def add(cluster: Cluster) -> None:
+            async with objects[cluster.name] as section:
+                for _ in range(6):
+                    await section.issue(5)
+
+        for name in "abc":
+            await story.at(name, begin)
+        await story.at("a", add)
+        for name in "abc":
+            story.crash(name)
+            await story.start(name)
+            await story.at(name, begin)
+            host = story.clusters[name]._host
+            reasons = set()
+            while why := why_not_ready(host):
+                if not why_no_locks(host):
+                    reasons.add(why)
+                await asyncio.sleep(0.01)
+            assert reasons == {"1 of the guarded objects used here is not up to date yet"}
+            assert [objects[member].behind for member in "abc"] == [0, 0, 0]
+            assert objects[name].replica.total == 30
+
+    play(tell)
 
 
 def test_an_object_need_not_be_used_by_all() -> None:

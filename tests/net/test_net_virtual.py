@@ -26,6 +26,14 @@ def test_another_minute_of_chaos(seed: int) -> None:
     check(seed)
 
 
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_minute_of_chaos_with_programs_that_disagree_on_a_semaphore(seed: int) -> None:
+    world = virtual_chaos.run(seed, disputes=True)
+    assert world.violations == [], f"python tests/net/virtual_chaos.py --disputes --runs 1 --seed {seed} --story"
+    assert world.done["ConfigError"] > 10
+
+
 def check(seed: int) -> None:
     world = minute(seed)
     assert world.violations == [], f"python tests/net/virtual_chaos.py --runs 1 --seed {seed} --story"

@@ -305,7 +305,7 @@ class Network:
         if called is None or called.crashed or place not in self.answer:
             raise ConnectionRefusedError(f"nobody listens at {place}")
         ours = VirtualTransport(self, protocol_factory(), place)
-        theirs = self._context_of(called).run(self._accept, place, caller.place)
+        theirs = self.context_of(called).run(self._accept, place, caller.place)
         ours.peer, theirs.peer = theirs, ours
         ours.protocol.connection_made(ours)
         theirs.context.run(theirs.protocol.connection_made, theirs)
@@ -318,7 +318,7 @@ class Network:
     def _accept(self, place: str, caller: str) -> VirtualTransport:
         return VirtualTransport(self, self.answer[place](), caller)
 
-    def _context_of(self, machine: Machine) -> contextvars.Context:
+    def context_of(self, machine: Machine) -> contextvars.Context:
         context = contextvars.Context()
         context.run(MACHINE.set, machine)
         return context
@@ -332,7 +332,7 @@ class Network:
 
     def run(self, machine: Machine, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Start a task on a machine."""
-        return self._context_of(machine).run(self.loop.create_task, work)
+        return self.context_of(machine).run(self.loop.create_task, work)
 
     def crash(self, machine: Machine) -> None:
         """Nothing happens there any more. The connections break, as an operating system does that for a process."""

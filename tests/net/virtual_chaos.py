@@ -1,8 +1,9 @@
 """Chaos in virtual time (`virtual.py`): real members, whose machines crash, pause and come back, with their memory or
 without, whose cables are cut in part, in one direction or for good, and whose clocks run differently. Others enter by
 seeds and leave. Members, also founders, are replaced by others for good, and come back by seeds, perhaps at another
-address. Votes are given and taken away. A judge that sees everything watches groups, capacities, fences
-and leases. In the end, when all is well again, every member must get every lock soon, and give and take votes.
+address. Votes are given and taken away. A judge that sees everything watches groups, capacities, fences and leases. With
+--disputes programs sometimes name another k for a semaphore. In the end, when all is well again, every member must get
+every lock soon, and give and take votes.
 
     python tests/net/virtual_chaos.py --runs 1000 --seed 1
 
@@ -48,10 +49,13 @@ LONGEST_FAULT = 6 * PATIENCE
 CALM = 12 * PATIENCE  # after the last fault; then all must be well
 LONGEST_WAIT = 8 * PATIENCE  # for a lock, when all is well
 BUGS = ("lock.failed", "message.dropped", "callback.failed")  # events that no fault explains
+FORGOTTEN = 35.0  # seconds after its last use a semaphore is forgotten, and another k counts
 
 
 class World(VirtualCluster):
-    def __init__(self, seed: int, folder: Path, objects: int = 0) -> None:
+    def __init__(self, seed: int, folder: Path, objects: int = 0, disputes: bool = False) -> None:
+        self.disputes = disputes  # do programs sometimes name another k?
+        self.holders: dict[str, dict[str, tuple[int, Any, Machine]]] = {}  # of semaphores
         self.rng = random.Random(seed)
         self.objects = objects  # guarded ones, which all programs name
         super().__init__(self.rng.choice([2, 3, 3, 4, 5]), seed, folder)
@@ -95,6 +99,9 @@ class World(VirtualCluster):
         for scene in self.scenes.values():  # it holds nothing any more
             for who in [who for who in scene.inside if who.startswith(f"{name}/")]:
                 scene.leave(who)
+        for holders in self.holders.values():
+            for who in [who for who in holders if who.startswith(f"{name}/")]:
+                del holders[who]
 
     async def _use(self, cluster: Cluster, machine: Machine, who: str) -> None:
         """What a program does."""
@@ -126,14 +133,19 @@ class World(VirtualCluster):
         elif kind == "book":
             lock = cluster.exclusive(name, timeout=timeout)
         else:
-            limit = K
-            lock = cluster.semaphore(name, K, timeout=timeout)
+            limit = K - 1 if self.disputes and rng.random() < 0.1 else K
+            lock = cluster.semaphore(name, limit, timeout=timeout)
         scene = self.scenes.setdefault(name, Scene())
         async with lock as held:
             left = held.valid_for()
             now = self.loop.now
             wrong = scene.enter(who, group, held.fence, limit, now + left / machine.rate, now)
             self._judge(name, wrong)
+            holders = self.holders.setdefault(name, {})
+            for other, (k, theirs, place) in holders.items():
+                if k != limit and self.network.context_of(place).run(theirs.valid_for) > 0:
+                    self.object_to(f"{name}: {who} is one of {limit}, while {other} is one of {k}")
+            holders[who] = (limit, held, machine)
             try:
                 stay = rng.uniform(0, 0.05) if rng.random() < 0.95 else rng.uniform(0, 4 * PATIENCE)
                 await asyncio.sleep(stay)
@@ -141,6 +153,7 @@ class World(VirtualCluster):
                     self._write(scene, name, who, held, machine)
             finally:
                 scene.leave(who)
+                holders.pop(who, None)
 
     def _write(self, scene: Scene, name: str, who: str, held: Any, machine: Machine) -> None:
         """As a holder should that cannot have its fence looked at: it looks at its lease."""
@@ -178,7 +191,7 @@ class World(VirtualCluster):
         await asyncio.gather(*under_way, *others)
         await asyncio.sleep(CALM)
         self.calm = True
-        await asyncio.sleep(4 * PATIENCE)
+        await asyncio.sleep(FORGOTTEN if self.disputes else 4 * PATIENCE)
         well = [self.network.run(self.machines[name], self._all_is_well(name)) for name in self.lasting]
         await asyncio.gather(*well)
         await self._votes_are_well()
@@ -518,12 +531,12 @@ class Watch(logging.Handler):
         return world
 
 
-def run(seed: int, limits: Mapping[str, float] | None = None, objects: int = 0) -> World:
+def run(seed: int, limits: Mapping[str, float] | None = None, objects: int = 0, disputes: bool = False) -> World:
     watch = Watch()
     logs.logger.addHandler(watch)
     try:
         with squeezed(limits or {}):
-            return live(lambda folder: watch.watched(World(seed, folder, objects)))
+            return live(lambda folder: watch.watched(World(seed, folder, objects, disputes)))
     finally:
         logs.logger.removeHandler(watch)
 
@@ -536,6 +549,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Chaos in virtual time.")
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1, help="of the first run")
+    parser.add_argument("--disputes", action="store_true", help="programs disagree on how many a semaphore lets in")
     parser.add_argument("--story", action="store_true", help="tell what happened")
     parser.add_argument("--squeeze", nargs="+", default=[], metavar="MODULE.NAME=VALUE", help="limits of congenial.net")
     parser.add_argument("--objects", type=int, default=0, help="guarded objects that all programs name")
@@ -546,7 +560,7 @@ def main() -> None:
     faults: Counter[str] = Counter()
     wrong = 0
     for seed in range(options.seed, options.seed + options.runs):
-        world = run(seed, limits, options.objects)
+        world = run(seed, limits, options.objects, options.disputes)
         done += world.done
         faults += world.faults
         if options.story:

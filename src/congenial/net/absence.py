@@ -152,7 +152,7 @@ def not_settled(membership: Membership, what: str = "") -> ClusterDegraded:
     return ClusterDegraded(f"{what}{membership.name!r} is not a member yet: {why}", tuple([link.name for link in away]))
 
 
-def why_not_ready(membership: Membership, settled: bool) -> str:
+def why_no_locks(membership: Membership, settled: bool) -> str:
     """Why no locks can be acquired here now; empty if they can: a majority of the members is there."""
     if membership.ended:
         return membership.ended

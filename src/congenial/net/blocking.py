@@ -44,7 +44,7 @@ class BlockingCluster(LockForms[BlockingLock, "BlockingHeld | None"], BlockingPr
         return self
 
     def close(self) -> None:
-        """Leave the cluster. What this process holds is released."""
+        """Leave the cluster. What threads of this process still hold is lost; as `Cluster.close`."""
         self._end(self._cluster.close())
 
     def __enter__(self) -> BlockingCluster:

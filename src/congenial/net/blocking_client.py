@@ -39,7 +39,7 @@ class BlockingClient(LockForms[BlockingLock, "BlockingHeld | None"], BlockingPri
         return self
 
     def close(self) -> None:
-        """End the connection. What this program holds is released."""
+        """End the connection. What this program still holds is lost, and released."""
         self._end(self._client.__aexit__(None, None, None))
 
     def __enter__(self) -> BlockingClient:

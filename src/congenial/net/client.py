@@ -244,6 +244,7 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
             return
         forks.unwatch(self)
         self._reconnect = False
+        self._lose_all("this program has closed its connection")  # before the node releases it
         if self._writer is not None:
             if self._writer.can_write_eof() and not self._writer.is_closing():
                 self._writer.write_eof()  # other processes may have inherited the connection: for them, too, it is over
@@ -345,14 +346,17 @@ class Client(LockForms[RemoteLock, Awaitable[RemoteHeld | None]], Primitives):
         self._pings.clear()
         if self._writer is not None:
             self._writer.close()
-        held, self.held = self.held, {}
-        for one in held.values():
-            one._lose(self._why_down)
+        self._lose_all(self._why_down)
         for number, future in self._answers.items():
             if not future.done():
                 future.set_exception(Broken())
             elif answer := self._unseen(number):
                 answer.text = self._why_down
+
+    def _lose_all(self, why: str) -> None:
+        held, self.held = self.held, {}
+        for one in held.values():
+            one._lose(why)
 
     async def _listen(self, reader: asyncio.StreamReader) -> None:
         decode = msgspec.json.Decoder(Answer).decode

@@ -348,10 +348,14 @@ class Entrance(Keeper):
 
     def expire(self, held: Held) -> None:
         """The lease was over, as another thread has seen. It may have been renewed since, but what was seen counts."""
+        self._take_back(held, RAN_OUT)
+
+    def _take_back(self, held: Held, why: str) -> None:
+        """It is lost, and the process gives it up. If this is a turn, its holder is told before any other process."""
         if held in self.inside:
-            self.tally.add_hold(held, RAN_OUT)
+            self.tally.add_hold(held, why)
             self.release(held)
-            held._lose(RAN_OUT)
+            held._lose(why)
 
     def on_loss(self, held: Held, why: str) -> None:
         self.tally.losses += 1
@@ -451,10 +455,11 @@ class Entrance(Keeper):
             seat.stop()
 
     def close(self) -> None:
-        """This process leaves the cluster: release what is held, and fail the tasks that wait."""
-        for held in list(self.inside):
-            self.release(held)
+        """This process leaves the cluster: fail the tasks that wait, and take back what is held. A task that is inside
+        may not know that another one ends the membership."""
         self.queue.fail(ClusterDegraded(f"{self.membership.name!r} is leaving the cluster"))
+        for held in list(self.inside):
+            self._take_back(held, f"{self.membership.name!r} has left the cluster")
         self.stop()
 
     def abandon(self, error: CongenialError) -> None:

@@ -46,7 +46,8 @@ class NotHeld(CongenialError, RuntimeError, ValueError):
 
 
 class LockLost(NotHeld):
-    """The lock is no longer held: the other members have excluded this process, or it has lost touch with them.
+    """The lock is no longer held: the other members have excluded this process, it has lost touch with them, or it has
+    left the cluster.
 
     >>> issubclass(LockLost, NotHeld)
     True

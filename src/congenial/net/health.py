@@ -1,7 +1,8 @@
 """How a member is, for load balancers and service managers: alive or not, ready or not, and why not.
 
-`/healthz` asks whether the process should be restarted, `/readyz` whether it can acquire locks now. Both are asked from
-the thread of a web server, and change nothing.
+`/healthz` asks whether the process should be restarted, `/readyz` whether it can acquire locks now and its replicas of
+guarded objects are up to date: then the next member may be restarted. Both are asked from the thread of a web server,
+and change nothing.
 """
 
 from __future__ import annotations
@@ -19,9 +20,17 @@ Start = Callable[[str, list[tuple[str, str]]], object]
 Page = Callable[[dict[str, Any], Start], Iterable[bytes]]  # of a web server, as WSGI has it
 
 
-def why_not_ready(host: Host) -> str:
+def why_no_locks(host: Host) -> str:
     """Why no locks can be acquired here now; empty if they can: a majority of the members is there."""
-    return absence.why_not_ready(host.membership, host.locks.is_settled())
+    return absence.why_no_locks(host.membership, host.locks.is_settled())
+
+
+def why_not_ready(host: Host) -> str:
+    """The same, or why the next member should not be restarted yet. Empty if `ready()` would not wait."""
+    why = why_no_locks(host)
+    behind = 0 if why else host.locks.behind()
+    what = "is" if behind == 1 else "are"
+    return f"{behind} of the guarded objects used here {what} not up to date yet" if behind else why
 
 
 def why_not_alive(host: Host, patience: float = ANSWER) -> str:

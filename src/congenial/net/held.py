@@ -1,8 +1,9 @@
 """A lock that is held, and how its holder learns that it has lost it.
 
-A holder can lose a lock: the others believed that its process had crashed, and went on without it. It learns that in
-three ways. `held.lost` is true from then on, and can be awaited; `held.on_lost(callback)` calls back; and the body of
-an `async with` is interrupted at its next await, as `asyncio.timeout` does it, and left with `LockLost`.
+A holder can lose a lock: the others believed that its process had crashed, and went on without it; or another task of
+its program has closed the cluster. It learns that in three ways. `held.lost` is true from then on, and can be awaited;
+`held.on_lost(callback)` calls back; and the body of an `async with` is interrupted at its next await, as
+`asyncio.timeout` does it, and left with `LockLost`.
 """
 
 from __future__ import annotations
@@ -91,9 +92,9 @@ class Losable:
         """For how many seconds no other process can hold the lock, even if this one were cut off now; 0 if it is not
         held.
 
-        This holds whatever the network does, as long as clocks run at speeds that differ by at most `Timing.drift`.
-        Infinite where the others never go on without this process. In a cluster that does not follow views, others may
-        acquire the lock earlier, and then only fences help.
+        This holds whatever the network does, as long as clocks run at speeds that differ by at most `Timing.drift`, and
+        until this program closes the cluster. Infinite where the others never go on without this process. In a cluster
+        that does not follow views, others may acquire the lock earlier, and then only fences help.
         """
         return self._lease_left() if self.held else 0.0
 

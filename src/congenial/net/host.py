@@ -9,7 +9,7 @@ from typing import Any
 
 from congenial.kernel.errors import ConfigError
 from congenial.net import forks
-from congenial.net.absence import why_not_ready
+from congenial.net.absence import why_no_locks
 from congenial.net.board import Board
 from congenial.net.checked import for_node
 from congenial.net.claims import Claims
@@ -201,7 +201,7 @@ class Host:
         """What a page that watches the cluster asks besides."""
         tally = self.locks.tally
         return {
-            "not_ready": why_not_ready(self.membership, self.locks.is_settled()),
+            "not_ready": why_no_locks(self.membership, self.locks.is_settled()),
             "timeouts": tally.timeouts,
             "losses": tally.losses,
             "wait_counts": list(tally.waits.counts),

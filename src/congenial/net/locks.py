@@ -272,14 +272,16 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]], Primitives):
         return host
 
     async def close(self) -> None:
-        """Stop taking part. What this process holds is released.
+        """Stop taking part. What tasks of this process still hold is lost, as `Held.lost` says: they are told, and then
+        others may acquire it. A block that is still open ends with `LockLost`.
 
         A member that has founded the cluster is expected back, and keeps its vote. One that has entered by seeds leaves
         permanently, as with `leave`."""
         await self._end(bool(self.config.seeds))
 
     async def leave(self) -> None:
-        """Leave the cluster permanently: the others agree to continue without this process and its vote."""
+        """Leave the cluster permanently: the others agree to continue without this process and its vote. What is held
+        is lost, as with `close`."""
         await self._end(True)
 
     async def _end(self, for_good: bool) -> None:
@@ -305,7 +307,8 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]], Primitives):
         await self.close()
 
     async def ready(self, timeout: float | None = None) -> None:
-        """Wait until all members have come together; raise `ClusterDegraded` if that takes too long."""
+        """Wait until all members have come together, and the guarded objects that were named are up to date; raise
+        `ClusterDegraded` if that takes too long."""
         limit = self.config.timing.gather if timeout is None else checked_timeout(timeout)
         membership = self._host.membership
         started = membership.now()

@@ -14,7 +14,7 @@ from congenial.kernel.errors import ConfigError
 from congenial.net import forks
 from congenial.net.addresses import address
 from congenial.net.entrance import Entrance
-from congenial.net.health import HealthPages, why_not_ready
+from congenial.net.health import HealthPages, why_no_locks
 from congenial.net.histogram import Histogram
 from congenial.net.host import Host
 from congenial.net.reports import clipped
@@ -113,7 +113,7 @@ class HostMetrics:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         host = self.host
-        there = int(not why_not_ready(host))
+        there = int(not why_no_locks(host))
         yield GaugeMetricFamily("congenial_majority", "1 while a majority is there, with this member", there)
         yield GaugeMetricFamily("congenial_members", "Members of the cluster", host.locks.size())
         yield CounterMetricFamily(

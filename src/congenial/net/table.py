@@ -86,6 +86,10 @@ class LockTable:
         """True if locks can be acquired here, as far as the members agree on who they are."""
         return True
 
+    def behind(self) -> int:
+        """How many guarded objects that the program here uses are not up to date."""
+        return 0
+
     async def settled(self, deadline: float | None) -> bool:
         """Wait until locks can be acquired here; whether they can before the deadline."""
         return True

@@ -293,6 +293,8 @@ class ThreadedCluster(LockForms[ThreadedLock, Awaitable[ThreadedHeld | None]], P
         try:
             await self._run_there(work)
         finally:
+            for held in list(self._held):
+                held._settle()
             self._held.clear()
             self._stop()
 

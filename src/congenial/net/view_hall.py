@@ -3,6 +3,10 @@
 Its seats are made when they are needed: one for each task that is inside or has asked, and at the home one that knows
 the requests and the holders. The fence of a semaphore is the number of the view. A task that is inside when the view
 changes gets the new one: it holds the semaphore in the new view as well.
+
+All members must name the same k. In a view that k counts which the home hears first; what members hold from earlier
+views comes before all that is asked. A member that has asked with another k is refused (`congenial.net.viewed`): its
+tasks get an error, and it forgets the semaphore. So it takes nothing along to a view in which it may be the home.
 """
 
 from __future__ import annotations
@@ -42,6 +46,7 @@ class ViewHall(Hall):
 
     __slots__ = (
         "above",
+        "disputed",
         "kept",
         "listed",
         "problem",
@@ -70,6 +75,7 @@ class ViewHall(Hall):
         self.listed = False  # among the entrances that are in use
         self.kept: dict[Seat, None] = {}  # seats that were left with a permit, and may have it still
         self.said_by = ""  # the member from which this one knows how many it lets in, if it has not said so itself
+        self.disputed = -1  # the last view in which it refused, as the home, a member that named another number
         super().__init__(above.membership, above.vocabulary, above.tally, key, name, k)
         self.lease = above.agreement.lease
         self.tries = above.tries
@@ -172,7 +178,7 @@ class ViewHall(Hall):
         """That is for the agreement."""
 
     def fail(self, error: CongenialError) -> None:
-        """The home tells each member that assumes another number of seats. The others do not have to know."""
+        """The home refuses each member that has asked with another number. The others do not have to know."""
         Entrance.fail(self, error)
 
     # -- views -----------------------------------------------------------------------------------------
@@ -183,11 +189,13 @@ class ViewHall(Hall):
 
     def move(self, view: View, home: int, since: int) -> list[tuple[str, int, int, int]]:
         """There is a new view; what this member holds in it."""
-        held = []
+        held: list[tuple[str, int, int, int]] = []
         self.era = self.above.era
         self.lease = self.above.agreement.lease
         for seat in self.seats:
             self._call(seat, lambda lock, out: lock.move(view.number, view.processes, home, since, out))
+        if self.error is not None:
+            return held
         for seat in self.seats:
             group, fence = self.lock_of(seat).holding()
             if group != NO_GROUP:

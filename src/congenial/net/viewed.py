@@ -142,12 +142,15 @@ class ViewedLocks(LockTable):
             "settled": self.is_settled(),
         }
 
+    def behind(self) -> int:
+        return len([guard for guard in self._guards() if not guard.is_up_to_date()])
+
     async def settled(self, deadline: float | None) -> bool:
         """When all other members have told this one what they hold, it is a member like them."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(deadline):
                 await self.served.wait()
-                while not all([guard.is_up_to_date() for guard in self._guards()]):
+                while self.behind():
                     await asyncio.sleep(PAUSE)
                 return self.served.is_set()
         return False
@@ -292,6 +295,26 @@ class ViewedLocks(LockTable):
         self._move_now(hall)
         return hall
 
+    def _hall_held(self, peer: int, key: str, k: int) -> ViewHall:
+        """The semaphore in which a member is inside, one of k. That counts more than what was only asked for."""
+        hall = self._hall_of(peer, key, k)
+        if hall.k != k:
+            self._refuse(hall, self.membership.name_of(peer), k)
+            hall = self._hall_of(peer, key, k)
+            for link in self.membership.links:  # whichever has asked: that is forgotten
+                self._tell_k(link, hall)
+        return hall
+
+    def _refuse(self, hall: ViewHall, who: str, k: int) -> None:
+        """Another number counts than the one that the tasks here have named: they get an error, and nothing is left."""
+        hall.fail(disagreement(hall.name, hall.k, who, k))
+        self._drop(hall)
+
+    def _tell_k(self, link: Link, hall: ViewHall) -> None:
+        """As the home."""
+        hall.disputed = self.agreement.view.number
+        link.post(Seats(hall.key, hall.k, hall.disputed))
+
     def known(self) -> set[tuple[str, int]]:
         """Members do not need to be reminded of locks that follow views."""
         return set()
@@ -324,6 +347,10 @@ class ViewedLocks(LockTable):
         """The home's place among the members."""
         return first_holder(key, len(view.members))
 
+    def _is_home(self, key: str) -> bool:
+        view = self.agreement.view
+        return view.processes[self._home(key, view)] == self.membership.me
+
     # -- views -----------------------------------------------------------------------------------------
 
     def on_open(self) -> None:
@@ -335,6 +362,9 @@ class ViewedLocks(LockTable):
         self.reminders.ask(link)
         if self.membership.opened.is_set():
             self.agreement.inform(link.peer)
+        for hall in self.halls.values():  # a refusal may have been lost with the last connection
+            if isinstance(hall, ViewHall) and hall.disputed == self.agreement.view.number:
+                self._tell_k(link, hall)
 
     def on_missed(self, link: Link) -> None:
         """This process goes on as another one, which has done nothing yet."""
@@ -440,7 +470,7 @@ class ViewedLocks(LockTable):
             check_key(key)
             if is_semaphore(key):
                 check_k(group)
-            found = self._hall_of(peer, key, group) if is_semaphore(key) else self._door_of(key)
+            found = self._hall_held(peer, key, group) if is_semaphore(key) else self._door_of(key)
             assert isinstance(found, (FollowingDoor, ViewHall))
             found.take_over(peer, number, group, fence)
         self.rest = max(self.rest, min(told.rest, self.agreement.grants.longest))
@@ -525,8 +555,8 @@ class ViewedLocks(LockTable):
                 link = self.membership.link_to.get(peer)
                 if hall.k == late.k:
                     self._hand_to_seat(hall, peer, late, message)
-                elif link is not None:
-                    link.post(Seats(late.key, hall.k))
+                elif link is not None and self._is_home(late.key):
+                    self._tell_k(link, hall)
             else:
                 self._hand_to(self._door_of(late.key), peer, message)
 
@@ -541,6 +571,12 @@ class ViewedLocks(LockTable):
             hall.receive(peer, late.src, late.dst, message)
         except ProtocolError as error:
             hall.distrust(error)
+
+    def on_seats(self, link: Link, seats: Seats) -> None:
+        """The home of a semaphore refuses those that have asked with another number than this one."""
+        hall = self.halls.get(seats.lock)
+        if isinstance(hall, ViewHall) and hall.k != seats.k and seats.view == self.agreement.view.number:
+            self._refuse(hall, link.name, seats.k)
 
     # -- leases ----------------------------------------------------------------------------------------
 

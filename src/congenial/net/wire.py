@@ -171,10 +171,12 @@ class LockData(Frame, Generic[Body], tag=30):
 
 
 class Seats(Frame, tag=10):
-    """At the sender, this semaphore admits k tasks."""
+    """At the sender, this semaphore admits k tasks. Where locks follow views: in this view, of which the sender is the
+    home."""
 
     lock: str
     k: int
+    view: int = -1
 
 
 class Remind(Frame, tag=11):
