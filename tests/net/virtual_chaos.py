@@ -1,9 +1,9 @@
 """Chaos in virtual time (`virtual.py`): real members, whose machines crash, pause and come back, with their memory or
 without, whose cables are cut in part, in one direction or for good, and whose clocks run differently. Others enter by
 seeds and leave. Members, also founders, are replaced by others for good, and come back by seeds, perhaps at another
-address. Votes are given and taken away. A judge that sees everything watches groups, capacities, fences and leases. With
---disputes programs sometimes name another k for a semaphore. In the end, when all is well again, every member must get
-every lock soon, and give and take votes.
+address. Votes are given and taken away. A judge that sees everything watches groups, capacities, fences and leases.
+With --disputes programs sometimes name another k for a semaphore. In the end, when all is well again, every member must
+get every lock soon, and give and take votes.
 
     python tests/net/virtual_chaos.py --runs 1000 --seed 1
 
