@@ -26,9 +26,16 @@ def test_another_minute_of_chaos(seed: int) -> None:
     check(seed)
 
 
-def check(seed: int) -> None:
-    world = minute(seed)
-    assert world.violations == [], f"python tests/net/virtual_chaos.py --runs 1 --seed {seed} --story"
+@pytest.mark.parametrize("seed", [5, *[pytest.param(seed, marks=pytest.mark.deep) for seed in range(6, 30)]])
+def test_a_minute_of_chaos_in_which_members_are_soon_forgotten(seed: int) -> None:
+    """After less than a second instead of a minute. Once those without votes were not let in again."""
+    check(seed, stranger=0.8)
+
+
+def check(seed: int, **options: float) -> None:
+    world = minute(seed, **options)
+    told = "".join([f" --{name} {value}" for name, value in options.items()])
+    assert world.violations == [], f"python tests/net/virtual_chaos.py --runs 1 --seed {seed}{told} --story"
     assert world.done["entered"] > 100
     assert sum(world.faults.values()) > 10
 
