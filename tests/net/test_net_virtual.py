@@ -34,6 +34,12 @@ def test_a_minute_of_chaos_with_programs_that_disagree_on_a_semaphore(seed: int)
     assert world.done["ConfigError"] > 10
 
 
+@pytest.mark.parametrize("seed", [5, *[pytest.param(seed, marks=pytest.mark.deep) for seed in range(6, 30)]])
+def test_a_minute_of_chaos_in_which_members_are_soon_forgotten(seed: int) -> None:
+    """After less than a second instead of a minute. Once those without votes were not let in again."""
+    squeezed_minute(seed, {"membership.STRANGER": 0.8})
+
+
 def check(seed: int) -> None:
     world = minute(seed)
     assert world.violations == [], f"python tests/net/virtual_chaos.py --runs 1 --seed {seed} --story"
@@ -55,7 +61,10 @@ SQUEEZES: dict[str, tuple[dict[str, float], int]] = {
 @pytest.mark.parametrize("what", SQUEEZES)
 def test_a_minute_of_chaos_with_squeezed_limits(what: str, seed: int) -> None:
     """Once a reader entered with the token of a writer, in the first of them with seed 103."""
-    limits, objects = SQUEEZES[what]
+    squeezed_minute(seed, *SQUEEZES[what])
+
+
+def squeezed_minute(seed: int, limits: dict[str, float], objects: int = 0) -> None:
     world = virtual_chaos.run(seed, limits, objects)
     squeeze = " ".join([f"{name}={value}" for name, value in limits.items()])
     again = f"python tests/net/virtual_chaos.py --runs 1 --seed {seed} --story --objects {objects} --squeeze {squeeze}"

@@ -15,6 +15,7 @@ from virtual import VirtualLoop
 from virtual_cluster import PATIENCE
 
 from congenial.net import viewed
+from congenial.net.absence import AGAIN
 from congenial.net.entrance import Era
 from congenial.net.errors import ClusterDegraded, LockLost
 from congenial.net.health import why_not_ready
@@ -288,6 +289,44 @@ def test_a_cut_between_two_of_three_costs_one_change_however_long_it_lasts(outgo
         assert story.views() == 2
         assert story.clusters["c"]._host.locks.size() == 3
         using.cancel()
+
+    play(tell)
+
+
+def test_the_log_says_now_and_then_why_tasks_wait_at_a_member_that_is_excluded(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It hears a majority, and its tasks are served when it hears all members. Once it waited in silence."""
+
+    def said() -> list[str]:
+        return [record.getMessage() for record in caplog.records if record.__dict__.get("event") == "locks.wait"]
+
+    async def tell(story: Story) -> None:
+        cut = asyncio.ensure_future(story.cut_cables("a", ["b"], True, True, 2 * AGAIN))
+        await asyncio.sleep(2 * NOTICED)
+        (out,) = [name for name in ("a", "b") if not story.clusters[name]._host.membership.is_member()]
+        other = "ab".replace(out, "")
+        await asyncio.sleep(2 * PATIENCE)
+        assert said() == []  # nobody waits
+        waiting = asyncio.ensure_future(story.at(out, lambda cluster: cluster.mutex("x").acquire()))
+        await asyncio.sleep(2 * PATIENCE)
+        why = f"'{out}' is not a member yet: '{other}' is away; all members must hear each other"
+        assert said() == [f"locks.wait node={out} missing={other} reason={why}"]
+        await asyncio.sleep(AGAIN - 4 * PATIENCE)
+        assert len(said()) == 1
+        await asyncio.sleep(4 * PATIENCE)
+        assert len(said()) == 2
+        assert not waiting.done()
+        await cut
+        assert (await asyncio.wait_for(waiting, 4 * PATIENCE)).held
+        second = asyncio.ensure_future(story.cut_cables("a", ["b"], True, True, 20.0))
+        await asyncio.sleep(2 * NOTICED)
+        (out,) = [name for name in ("a", "b") if not story.clusters[name]._host.membership.is_member()]
+        waiting = asyncio.ensure_future(story.at(out, lambda cluster: cluster.mutex("y").acquire()))
+        await asyncio.sleep(2 * PATIENCE)
+        assert len(said()) == 3  # it is another time
+        await second
+        await waiting
 
     play(tell)
 

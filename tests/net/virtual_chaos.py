@@ -233,10 +233,19 @@ class World(VirtualCluster):
             self.note(f"{name} has forgotten everything")
             self._forget(name)
         await asyncio.sleep(seconds)
+        if forgets and not self._can_be_found(name):
+            self.by_seeds.add(name)
         self._start_again(name)
         if forgets:  # until it is a member again, nobody else had better forget
             await self._until(lambda: self._takes_part(name), f"{name} is not let in again")
             self.forgetful = ""
+
+    def _can_be_found(self, name: str) -> bool:
+        """True if a founder without memory can meet others: one that knows where it is, or where it knows it to be."""
+        process, nodes = process_number(name, self.config.members), self.config.nodes
+        links = [cluster._host.membership.link_to.get(process) for cluster in self.clusters.values()]
+        known = any([link is not None and link.places for link in links])
+        return known or any([nodes.get(other) == self.places[other] for other in self.clusters])
 
     async def _until(self, condition: Callable[[], bool], complaint: str) -> None:
         """Wait for something that must have happened when all faults are over for a while."""

@@ -11,6 +11,8 @@ from congenial.net.link import Link
 from congenial.net.logs import log
 from congenial.net.membership import IN_USE, Membership
 
+AGAIN = 600.0  # seconds after which the log says once more that tasks wait
+
 
 def missing(membership: Membership) -> list[Link]:
     """The peers that are away and without which locks may not be acquired; none if enough of them are there."""
@@ -112,24 +114,29 @@ def degraded(membership: Membership, lock: str) -> ClusterDegraded:
 
 
 class Complaint:
-    """Logs once that tasks wait for members that are away; again only after they have come back."""
+    """Logs now and then that tasks wait in vain: members are away, or this process is none."""
 
     def __init__(self, membership: Membership) -> None:
         self.membership = membership
-        self.made = False
+        self.made_at: float | None = None
 
     def look(self, waiting_since: Callable[[], float | None], now: float) -> None:
         membership = self.membership
-        away = missing(membership)
-        if not away:
-            self.made = False
-        elif not self.made:
+        if not cannot_serve(membership):
+            self.made_at = None
+        elif self.made_at is None or now - self.made_at >= AGAIN:
             since = waiting_since()
             if since is not None and now - since >= membership.timing.suspect_after:
-                self.made = True
-                names = ",".join([link.name for link in away])
-                reason = Lack(membership, away).advice()
-                log(logging.WARNING, "locks.wait", node=membership.name, missing=names, reason=reason)
+                self.made_at = now
+                names, reason = self._reason()
+                log(logging.WARNING, "locks.wait", node=membership.name, missing=",".join(names), reason=reason)
+
+    def _reason(self) -> tuple[tuple[str, ...], str]:
+        away = missing(self.membership)
+        if away:
+            return tuple([link.name for link in away]), Lack(self.membership, away).advice()
+        error = not_settled(self.membership)  # a majority is there, but that is not enough
+        return error.peers, f"{error}; all members must hear each other"
 
 
 def not_open(membership: Membership, brief: bool = False) -> ClusterDegraded:

@@ -7,6 +7,10 @@ from congenial.net.errors import ProtocolError
 from congenial.net.link import Link
 from congenial.net.wire import SPEAKS, Hello, Seek
 
+SERIAL = "serial"  # in `Hello.also`: of the sender's end of the link
+EXPECTED_SERIAL = "expected serial"  # and of the receiver's, as the sender knows it
+LONGEST_SERIAL = 18  # digits
+
 
 class Greeting:
     def __init__(
@@ -20,14 +24,19 @@ class Greeting:
         self.schema = schema  # of the messages that the locks exchange
         self.algorithm = algorithm
 
-    def hello(self, link: Link, mine: int, expected: int, known: bool, founded: tuple[int, ...]) -> Hello:
-        """To a peer, whose incarnation is expected to be `expected`. Is that the one with which we have exchanged
-        messages?"""
+    def hello(self, link: Link, mine: int, expected: tuple[int, int], known: bool, founded: tuple[int, ...]) -> Hello:
+        """To a peer, of which this incarnation and this end of the link are expected. Are they those with which we have
+        exchanged messages?"""
         received = link.received if known else 0
-        hello = Hello(self.cluster, self.name, link.name, self.founders, self.schema, mine, expected, received, founded)
+        hello = Hello(
+            self.cluster, self.name, link.name, self.founders, self.schema, mine, expected[0], received, founded
+        )
         hello.dropped = link.acked if known else 0
         hello.address = self.address
         hello.speaks, hello.release = SPEAKS, release()
+        for what, serial in ((SERIAL, link.serial), (EXPECTED_SERIAL, expected[1])):
+            if serial:
+                hello.also[what] = str(serial)
         return hello
 
     def check(self, hello: Hello, certified: tuple[str, ...] | None, link: Link | None) -> None:
@@ -68,6 +77,13 @@ class Greeting:
             raise ProtocolError(f"calls itself {name!r}, but its certificate is for {', '.join(certified)}")
         if schema != self.schema:
             raise ProtocolError(f"does not run {self.algorithm}, or runs another version of it")
+
+
+def serial_in(hello: Hello, what: str) -> int:
+    told = hello.also.get(what, "0")
+    if not told.isdecimal() or len(told) > LONGEST_SERIAL:
+        raise ProtocolError(f"says {told[:100]!r}, where the {what} of a link is expected")
+    return int(told)
 
 
 def check_release(hello: Hello | Seek) -> None:

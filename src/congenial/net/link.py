@@ -9,6 +9,10 @@ drained (`Link.full`). Messages that others caused are never held back, or two p
 drain. Where work goes on without a peer that is away, the peer is sent little. If that becomes too much after all, it
 is dropped. The peer learns of that when it is back (`Hello.dropped`), and begins again. Where it cannot, it must be
 restarted.
+
+A process that is no member and is away for long is forgotten, its link with it. If it comes back in the same life, it
+gets another link, and the ends no longer agree on what has arrived. So ends have numbers (`Link.serial`): a process
+that meets a later end of its peer begins to count anew.
 """
 
 from __future__ import annotations
@@ -75,13 +79,22 @@ class Link(Writer):
     """This end of the channel to `peer`, across any number of connections."""
 
     def __init__(
-        self, receiver: Receiver, turn: Turn, peer: int, name: str, now: Callable[[], float], patience: float
+        self,
+        receiver: Receiver,
+        turn: Turn,
+        peer: int,
+        name: str,
+        now: Callable[[], float],
+        patience: float,
+        serial: int = 0,
     ) -> None:
         self.receiver = receiver
         self.lock_receiver: LockReceiver | None = None  # where locks follow views
         self.turn = turn
         self.peer = peer
         self.name = name
+        self.serial = serial  # larger than that of an earlier end to this peer, which was forgotten
+        self.peer_serial = 0  # that of the peer's end
         self.places: list[str] = []  # where it can be called
         self.now = now
         self.made_at = now()

@@ -23,7 +23,7 @@ from congenial.net.config import ClusterConfig
 from congenial.net.connection import Connection
 from congenial.net.dialer import Dialer
 from congenial.net.errors import NameInUse, ProtocolError
-from congenial.net.greeting import Greeting
+from congenial.net.greeting import EXPECTED_SERIAL, SERIAL, Greeting, serial_in
 from congenial.net.lease import Lease
 from congenial.net.link import Link, LockReceiver
 from congenial.net.logs import Seldom, log
@@ -160,6 +160,7 @@ class Membership:
         self.started = False
         self.links: list[Link] = []
         self.link_to: dict[int, Link] = {}  # by process
+        self.strangers = 0  # links that were dropped
         self.lock_receiver: LockReceiver | None = None  # of all links
         self.lease = Lease(self.n, 2 * self.timing.heartbeat, self.timing.suspect_after, self.timing.drift)
         self.suspicion = Suspicion(name, self.links, config.timing, self.now, self._on_suspicion)
@@ -207,7 +208,7 @@ class Membership:
 
     def _add_link(self, name: str, place: str) -> Link:
         peer = process_number(name, self.founders)
-        link = Link(self, self.turn, peer, name, self.now, self.timing.suspect_after)
+        link = Link(self, self.turn, peer, name, self.now, self.timing.suspect_after, self.strangers)
         link.lock_receiver = self.lock_receiver
         link.know_place(place)
         settled = self.opened.is_set() and self.is_member()
@@ -227,7 +228,8 @@ class Membership:
 
     def _may_call(self, link: Link) -> bool:
         """Of two members the one whose name comes first calls the other. Where one is no member, the other end may not
-        know where it is: so both call, the second one after a while. A new process calls all others immediately."""
+        know where it is: so both call, the second one after a while. So does a process that has entered by seeds where
+        the other one is away, which may have excluded and forgotten it. A new process calls all others immediately."""
         if link.connection is not None:
             return False
         if not self.elastic:
@@ -235,8 +237,9 @@ class Membership:
         waits = self.now() - max(link.made_at, link.detached_at) <= CALLS_AGAIN * self.timing.reconnect
         if link.name > self.name:
             return link.name in self.config.nodes or link.connections > 0 or not waits  # a new process calls itself
-        needed = not self.is_member() or link.peer not in self.present
-        return self.opened.is_set() and needed and (not waits or (bool(self.config.seeds) and not link.connections))
+        seeds = bool(self.config.seeds)
+        needed = not self.is_member() or link.peer not in self.present or (seeds and link.away)
+        return self.opened.is_set() and needed and (not waits or (seeds and not link.connections))
 
     def follow(
         self, members: Iterable[tuple[str, str, bool]], present: Collection[int], needed: Collection[int]
@@ -258,12 +261,16 @@ class Membership:
                 self.find(name).know_place(checked_address(place))
 
     def _drop_strangers(self, now: float) -> None:
-        """Forget processes that were members once."""
+        """Forget processes that were members once. One that comes back begins to count messages anew (`Link.serial`),
+        and goes on as if it had been restarted if it has not noticed that it is no member."""
         for link in list(self.links):
             silent = link.connection is None and now - max(link.detached_at, link.made_at) > STRANGER
             if silent and link.peer not in self.needed and link.peer >= self.n:
+                self.strangers += 1
                 self.links.remove(link)
                 del self.link_to[link.peer]
+                for connection in [one for one in self.connections if one.link is link]:
+                    connection.abort()  # it has been greeted with what the link has counted
                 self.roster.forget(link.peer)
                 calling = self.calls.pop(link.peer)
                 calling.cancel()
@@ -360,9 +367,9 @@ class Membership:
         return self.roster.incarnations[self.me]
 
     def hello(self, link: Link, answer_to: Hello | None) -> Hello:
-        known = self.roster.known(link.peer)
+        known = self.roster.known(link.peer), link.peer_serial
         founded = self.roster.founded if self.rejoins else ()
-        expected = known if answer_to is None else answer_to.incarnation
+        expected = known if answer_to is None else (answer_to.incarnation, serial_in(answer_to, SERIAL))
         return self.greeting.hello(link, self.incarnation, expected, expected == known, founded)
 
     def recognise(self, hello: Hello, certified: tuple[str, ...] | None, link: Link | None) -> Link:
@@ -377,18 +384,25 @@ class Membership:
             raise ProtocolError(f"{hello.sender!r} sent no incarnation number")
         if hello.address and self.elastic:
             found.know_place(checked_address(hello.address))
+        serial = serial_in(hello, SERIAL)
         same = hello.incarnation == self.roster.known(peer)
         if not same:
             self._check_name(hello, found)
+        elif serial < found.peer_serial:
+            raise ProtocolError("greets as it did before it had forgotten this process")
         elif found.gap and not self.resumes:
             raise ProtocolError(
                 f"{hello.sender!r} and {self.name!r} were apart for so long that messages between them were dropped: "
                 "restart the one that was cut off from the others"
             )
-        sent = found.sent if same else 0
-        if hello.expected == self.incarnation and hello.received > sent:
+        sent = found.sent if same and serial == found.peer_serial else 0
+        if self._is_expected(hello, found) and hello.received > sent:
             raise ProtocolError(f"says it has received {hello.received} messages, but only {sent} were sent")
         return found
+
+    def _is_expected(self, hello: Hello, link: Link) -> bool:
+        """True if the peer has counted messages of this life, and of this end of the link."""
+        return hello.expected == self.incarnation and serial_in(hello, EXPECTED_SERIAL) == link.serial
 
     def _doubt_founding(self, hello: Hello) -> None:
         """A member of an older cluster knows us. If we have founded one alone, that was a mistake: as a member that has
@@ -436,9 +450,13 @@ class Membership:
             self._hear_founded(hello.founded)
         known = self.roster.known(link.peer)
         self.roster.recognise(link.peer, hello.incarnation)
-        if known and known != hello.incarnation:  # what it was told is gone, and what it knew
-            if self.roster.open:
-                self.suspicion.suspect(link, RESTARTED)  # if only for a moment
+        restarted = known not in (0, hello.incarnation)
+        serial = serial_in(hello, SERIAL)
+        forgotten = known == hello.incarnation and serial != link.peer_serial
+        link.peer_serial = serial
+        if restarted and self.roster.open:
+            self.suspicion.suspect(link, RESTARTED)  # if only for a moment
+        if restarted or forgotten:  # what it was told is gone, and what it knew
             if link.connection is not None:
                 link.connection.abort()
             link.counts = True
@@ -447,11 +465,13 @@ class Membership:
         link.speaks, link.release = min(hello.speaks[1], SPEAKS[1]), hello.release
         if self.dialer.witness is link:
             self.dialer.witness = None
-        expected = hello.expected == self.incarnation  # what it received from an earlier life of ours does not count
+        expected = self._is_expected(hello, link)  # what it received from an earlier life of ours does not count
         link.attach(connection, hello.received if expected else 0)
         if expected and known == hello.incarnation and link.received < hello.dropped:
             link.received = link.ack_sent = hello.dropped
             self._miss(link)
+        if forgotten and self.is_member() and link.peer in self.present:
+            self._miss(link)  # the peer knows a view without us, or it has missed what we have sent in this one
         self.on_connected(link)
         self.on_met(link)
 

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from congenial.kernel.errors import CongenialError
+from congenial.net.absence import cannot_serve
 from congenial.net.addresses import address
 from congenial.net.config import ClusterConfig
 from congenial.net.errors import ClusterDegraded, ProtocolError
@@ -53,14 +54,14 @@ async def seek(name: str, config: ClusterConfig, schema: str) -> Welcome:
 
 
 async def keep_seeking(membership: Membership, schema: str) -> None:
-    """While this process has come by seeds and is no member, learn now and then where members are. Those that it knows,
-    perhaps from its state directory, may all be gone, or be called at other addresses now. All seeds are asked: one may
-    be no member either, and know no more than this process."""
+    """While this process has come by seeds and is no member, or does not hear enough of them, learn now and then where
+    members are. Those that it knows, perhaps from its state directory, may all be gone, or be called at other addresses
+    now. All seeds are asked: one may be no member either, and know no more than this process."""
     config = membership.config
     while True:
         await asyncio.sleep(membership.timing.suspect_after)
         for seed in config.seeds:
-            if seed == membership.address or (membership.opened.is_set() and membership.is_member()):
+            if seed == membership.address or (membership.opened.is_set() and not cannot_serve(membership)):
                 continue
             with contextlib.suppress(OSError, TimeoutError, CongenialError):  # it will be asked again
                 welcome = await _ask(seed, membership.name, config, schema)
