@@ -98,6 +98,47 @@ def test_the_end_of_a_session_is_told_to_all_that_hold_tokens_of_the_next() -> N
     assert plan.on_return(1, 1, False) == [(3, Over(1)), (4, Over(1))]
 
 
+def inherited() -> Plan:
+    """Processes 1 and 2 have been inside for group 7 since before this home began."""
+    plan = Plan("priority", 2)
+    for process in (1, 2):
+        plan.inherit(process, 7, 9)
+    return plan
+
+
+def test_an_inherited_session_is_joined_while_nobody_waits_for_another() -> None:
+    plan = inherited()
+    assert told(plan.on_ask(3, (7,)), Token) == [3]
+    assert told(plan.on_ask(4, (7,)), Token) == [4]
+
+
+def test_an_inherited_session_is_closed_as_soon_as_anybody_waits_for_another() -> None:
+    """Its members may have been inside for long. If they counted as first members in each view anew, and views changed
+    faster than they leave, others would wait forever."""
+    plan = inherited()
+    assert told(plan.on_ask(4, (8,)), Next) == [1, 2]
+    assert told(plan.on_ask(5, (7,)), Token) == []
+
+
+def test_those_that_waited_before_a_home_began_are_all_heard_before_anybody_joins() -> None:
+    """The order in which they ask is no matter of fairness: who is near would always be first."""
+    plan = inherited()
+    plan.gather()
+    assert plan.on_ask(3, (7,)) == plan.on_ask(4, (8,)) == []
+    mail = plan.serve(0)
+    assert told(mail, Next) == [1, 2]
+    assert list(tokens(mail)) == [4]
+
+
+@pytest.mark.parametrize(("lot", "group"), [(0, 8), (1, 9), (2, 8), (3, 8)])
+def test_a_lot_decides_which_of_those_that_waited_is_next(lot: int, group: int) -> None:
+    plan = inherited()
+    plan.gather()
+    for process, wanted in ((3, 8), (4, 9), (5, 8)):
+        plan.on_ask(process, (wanted,))
+    assert {token.group for token in tokens(plan.serve(lot)).values()} == {group}
+
+
 def test_tokens_that_arrive_late_make_the_home_plan_sooner() -> None:
     plan = two_inside()
     plan.on_ask(3, (8,))

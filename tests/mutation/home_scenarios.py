@@ -206,6 +206,61 @@ def session_handed_over(algorithm: type[Node]) -> str:
     return "" if after.phases(INSIDE) == [0, 2] else "a new home does not go on"
 
 
+def session_begun_in_turn(algorithm: type[Node]) -> str:
+    """A home that begins with a session that runs hears all that wait before it lets anybody in. Who could join the
+    session waits if others do, of whom the lot is drawn; otherwise it joins."""
+    hand = _beginning(algorithm, 2, 4)
+    hand.ask(1, group=5)
+    for process, group in ((3, 6), (0, 7), (6, 6)):
+        hand.ask(process, group=group)
+    hand.leave(4)
+    if hand.phases(INSIDE) != [2] or hand.nodes[2].is_closed():
+        return "somebody is let in, or the session is closed, before all have asked"
+    hand.do(0, "serve", 4)
+    if hand.phases(INSIDE) != [2] or not hand.nodes[2].is_closed():
+        return "the session is not closed, though others wait"
+    turns = []
+    for processes in ((2,), (0,), (3, 6), (1,)):
+        turns.append(hand.phases(INSIDE))
+        hand.leave(*processes)
+    if turns != [[2], [0], [3, 6], [1]]:
+        return f"their turns are {turns}"
+    return _joined_or_begun(algorithm)
+
+
+def _beginning(algorithm: type[Node], *inside: int) -> Hand:
+    """A home that hears all that have waited; these processes are inside for group 5."""
+    hand = Hand(algorithm)
+    for node in hand.nodes:
+        node.begin_above((0, 0))
+    for process in inside:
+        hand.nodes[0].inherit(process, 5)
+        hand.nodes[process].resume(5)
+    hand.nodes[0].gather()
+    return hand
+
+
+def _joined_or_begun(algorithm: type[Node]) -> str:
+    for leaves in (False, True):
+        for group in (5, 6):
+            hand = _beginning(algorithm, 2)
+            hand.ask(0, 1, group=group)
+            if leaves:
+                hand.leave(2)
+            if {0, 1} & {*hand.phases(INSIDE)}:
+                return "somebody is let in before all have asked"
+            hand.do(0, "serve", 7)
+            inside = [0, 1] if leaves else [2] if group == 6 else [0, 1, 2]
+            if hand.phases(INSIDE) != inside:
+                return f"those that waited for group {group} have not begun in time"
+            hand.ask(8, group=group)
+            if hand.phases(INSIDE) != (inside if inside == [2] else [*inside, 8]):
+                return f"newcomers for group {group} are not treated alike"
+    hand = _beginning(algorithm)
+    hand.ask(1, group=5)
+    return "" if hand.phases(INSIDE) == [1] else "somebody waits, though nobody was inside before"
+
+
 HOMES: dict[str, Callable[[type[Node]], str]] = {
     "kept and recalled": keeps_and_recalls,
     "recalled in vain": recalls_no_more,
@@ -213,4 +268,5 @@ HOMES: dict[str, Callable[[type[Node]], str]] = {
     "the last permit": keeps_the_last_one,
     "handed over": handed_over,
     "session handed over": session_handed_over,
+    "session begun in turn": session_begun_in_turn,
 }

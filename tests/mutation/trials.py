@@ -241,7 +241,7 @@ LARGER: dict[str, tuple[Trial, ...]] = {  # where what is to be found needs many
         scenario("the last permit"),
         scenario("handed over"),
     ),
-    "home-gme": (scenario("session handed over"),),
+    "home-gme": (scenario("session handed over"), scenario("session begun in turn")),
     "surrogate-concurrent": (scenario("held back"),),
     "surrogate-b": (fuzz(nodes=7, requests=3, groups=3, runs=60),),
     "raynal-primes": (  # it asks again and again: few runs

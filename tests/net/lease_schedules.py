@@ -2,7 +2,8 @@
 
 The views come from nowhere: whatever `congenial.parts.views` could decide on may be decided on, as soon as a majority
 of the voters takes part. Processes learn of views late or never, crash, come back with their memory or without, leave,
-and grant each other leases (`congenial.net.view_lease`) by a clock that all can read. Each schedule is a seed.
+and grant each other leases (`congenial.net.view_lease`). Each has a clock of its own, and these run at different
+speeds, though never more than they may. Each schedule is a seed.
 
 The judge knows until when programs may rely on the lease of each life of each process. While a process that is no
 member any more, or was none in between, may be relied on, no view without it may be served.
@@ -20,6 +21,7 @@ from congenial.net.view_lease import Grants, Life, Record, ViewLease
 from congenial.parts.views import Member, View, Voter
 
 PATIENCE, LONGEST = 3.0, 12.0
+DRIFT = 0.2  # much, or a second that was taken for another one would hardly show
 STEPS = 400
 Channel = tuple[int, int, int, int]  # sender and its life, receiver and its life
 
@@ -30,6 +32,7 @@ class Process:
     def __init__(self, world: World, me: int) -> None:
         self.world = world
         self.me = me
+        self.speed = world.rng.choice([1 - DRIFT, world.rng.uniform(1 - DRIFT, 1.0), 1.0])  # of its clock
         self.birth = 0
         self.life = 0
         self.up = True
@@ -40,13 +43,16 @@ class Process:
     def begin(self, view: View) -> None:
         """A new life."""
         self.view = view
-        self.grants = Grants(self.me, LONGEST, self.world.clock)
-        self.lease = ViewLease(self.me, LONGEST, 0.0, 1.0, PATIENCE, self.world.clock)
+        self.grants = Grants(self.me, LONGEST, self.clock, DRIFT)
+        self.lease = ViewLease(self.me, LONGEST, DRIFT, 1.0, PATIENCE, self.clock)
         self.voted = False
         self.told: set[int] = set()
         self.rest = 0.0
         self.serves_at = -1.0
         self.later: list[tuple[int, View, float, float]] = []
+
+    def clock(self) -> float:
+        return self.world.now * self.speed
 
     @property
     def since(self) -> int:
@@ -90,14 +96,14 @@ class Process:
             self.later.append((peer, view, rest, lease))
         if view is not self.view or self.since < 0:
             return
-        self.rest = max(self.rest, min(rest, LONGEST))
+        self.rest = max(self.rest, self.grants.seconds_here(rest))
         member = view.member(peer)
         assert member is not None
         self.grants.on_told(member[:3], lease)
         self.told.add(peer)
         if len(self.told) == len(view.members):
             self.grants.on_all_told(self.rest)
-            self.serves_at = self.world.now + self.rest
+            self.serves_at = self.clock() + self.rest
 
     def on_beat(self, peer: int, sent: float) -> None:
         member = self.view.member(peer)
@@ -132,9 +138,6 @@ class World:
         self.processes = [Process(self, me) for me in range(n)]
         for process in self.processes:
             process.follow(self.views[0])
-
-    def clock(self) -> float:
-        return self.now
 
     def note(self, text: str) -> None:
         self.story.append(f"{self.now - 1000.0:8.3f}  {text}")
@@ -192,6 +195,8 @@ class World:
             self.now += rng.choice([0.0, pace])
             if rng.random() < 0.02:
                 self.now += rng.choice([0.3, 1.0, PATIENCE, LONGEST])
+            if rng.random() < 0.05:
+                self.serve_in_time()
             rng.choices(actions, weights)[0]()
             self.look()
             if self.fault:
@@ -205,7 +210,7 @@ class World:
         for sender in self.up():
             for dst in range(len(self.processes)):
                 if dst != sender.me and self.rng.random() < 0.7:
-                    self.send(sender, dst, ("beat", self.now))
+                    self.send(sender, dst, ("beat", sender.clock()))
 
     def follow(self) -> None:
         """A process learns of the next view, or of a later one."""
@@ -216,7 +221,7 @@ class World:
             if self.rng.random() < 0.3:
                 number = self.rng.randint(number, len(self.views) - 1)
             process.follow(self.views[number])
-            self.note(f"{process.me} follows view {number}, rest {process.grants.outside - self.now:.2f}")
+            self.note(f"{process.me} follows view {number}, rest {process.grants.outside - process.clock():.2f}")
 
     def decide(self) -> None:
         rng, last = self.rng, self.views[-1]
@@ -244,6 +249,8 @@ class World:
         view = View(number, tuple(members), self._voters(last, births), left)
         self.views.append(view)
         self.note(f"view {number}: {[member[:4] for member in members]}, voters {view.voters}, left {left}")
+        if len(last.voters) == 1:
+            willing[0].follow(view)  # it knows at once what it has decided alone
 
     def _voters(self, last: View, there: set[Voter]) -> tuple[Voter, ...]:
         """The same as before, or others. Those that are away are not the majority."""
@@ -292,11 +299,20 @@ class World:
 
     def serve(self) -> None:
         for process in self.up():
-            if 0.0 <= process.serves_at <= self.now and process.since >= 0:
+            if 0.0 <= process.serves_at <= process.clock() and process.since >= 0:
                 process.serves_at = -1.0
                 process.keep()
                 self.served += 1
                 self._judge(process)
+
+    def serve_in_time(self) -> None:
+        """Time goes on until the next process serves."""
+        waits = [(process.serves_at - process.clock()) / process.speed for process in self.up()]
+        waits = [wait for wait in waits if wait > 0.0]
+        if waits:
+            self.now += min(waits) + 1e-9
+            self.look()
+            self.serve()
 
     # -- the judge -------------------------------------------------------------------------------------
 
@@ -307,7 +323,7 @@ class World:
                 process.up = False
             if process.since >= 0 and not process.leaving and not process.lease.has_run_out():
                 key = ((process.me, process.birth, process.life), process.since)
-                self.relied[key] = max(self.relied.get(key, 0.0), self.now + process.lease.left())
+                self.relied[key] = max(self.relied.get(key, 0.0), self.now + process.lease.left() / process.speed)
 
     def _judge(self, server: Process) -> None:
         view = server.view

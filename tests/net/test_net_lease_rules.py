@@ -119,6 +119,21 @@ def test_a_member_since_the_last_view_loses_nothing_in_the_next_one() -> None:
     assert lease.left() == 3.0
 
 
+def test_what_was_promised_before_a_member_got_the_only_vote_still_holds_afterwards() -> None:
+    time = Time()
+    lease, alone = leased(time), View(5, ALL.members, ((2, 0),))
+    lease.grant_in(4, 0, 100.0, 6.0)
+    lease.begin(alone, 0, 0)
+    time.now += 1.0
+    assert lease.left() == 5.0
+    lease.begin(View(6, ALL.members, alone.voters), 0, 0)
+    assert Grants(2, LONGEST, time).record(alone, 1.0, lease).own == 5.0, "if it is restarted now"
+    lease.begin(view(7, A, B, C), 0, 0)
+    assert lease.left() == 5.0
+    time.now += 5.0
+    assert lease.over()
+
+
 def test_a_member_that_was_restarted_has_lost_its_lease() -> None:
     lease = leased(Time())
     lease.grant_in(4, 0, 100.0, 3.0)
@@ -137,6 +152,26 @@ def test_which_voters_have_granted_one() -> None:
     alone = leased(time, 0, at=view(4, A, voters=1))
     alone.voters = (1,)
     assert alone.granted_by(1), "nobody is needed"
+
+
+# -- seconds of other clocks -------------------------------------------------------------------------------------
+
+
+def test_the_lease_that_a_member_has_taken_along_may_last_longer_by_the_clock_here() -> None:
+    """By the clock of that member it is as long as was told, and by a faster one it is longer."""
+    time = Time()
+    grants = Grants(1, LONGEST, time, drift=0.2)
+    grants.on_view(ALL, view(5, A, B, C, voters=2), 0)
+    grants.on_told(A, 4.0)
+    grants.on_all_told(0.0)
+    assert grants.on_view(view(5, A, B, C, voters=2), view(6, B, C, voters=2), 0) == pytest.approx(5.0)
+
+
+def test_seconds_of_another_clock_are_no_more_than_the_longest_grant() -> None:
+    """A lease is a little shorter than the grant, by any clock. So none that has begun lasts longer."""
+    grants = Grants(1, LONGEST, Time(), drift=0.2)
+    assert [grants.seconds_here(told) for told in (0.0, 4.0, 0.8 * LONGEST)] == pytest.approx([0.0, 5.0, LONGEST])
+    assert grants.seconds_here(LONGEST) == grants.seconds_here(1e9) == LONGEST
 
 
 # -- what a process has granted ----------------------------------------------------------------------------------

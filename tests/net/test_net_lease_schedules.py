@@ -31,3 +31,14 @@ def test_a_process_that_forgets_what_it_has_granted_is_found(monkeypatch: pytest
 
     monkeypatch.setattr(lease_schedules.Process, "follow", forgetful)
     assert any(lease_schedules.run(seed).fault for seed in range(1000))
+
+
+def test_seconds_of_another_clock_that_are_taken_for_seconds_here_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = lease_schedules.Process.begin
+
+    def naive(process: lease_schedules.Process, view: View) -> None:
+        begin(process, view)
+        process.grants.drift = 0.0
+
+    monkeypatch.setattr(lease_schedules.Process, "begin", naive)
+    assert any(lease_schedules.run(seed).fault for seed in range(800, 2000))

@@ -7,6 +7,7 @@ import asyncio
 import shutil
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -348,6 +349,72 @@ def test_a_link_that_flaps_causes_few_changes(period: float) -> None:
         assert max(changes) <= 18, changes
         assert changes[-1] <= 12, changes
         assert story.longest < NOTICED + PATIENCE
+
+    play(tell)
+
+
+async def change_often(story: Story, pause: float) -> None:
+    while True:
+        await asyncio.sleep(pause)
+        await story.at("a", renew)
+
+
+async def renew(cluster: Cluster) -> None:
+    cluster._host.locks.agreement.renew()
+
+
+def test_who_wants_to_be_alone_need_not_wait_until_members_stop_changing() -> None:
+    """All readers of a while ago have left. Once each view took everybody inside for those that came first, and let
+    newcomers in until they had left: if the view changed within each reader's stay, the writer waited forever."""
+
+    async def read(cluster: Cluster, pause: float) -> None:
+        while True:
+            async with cluster.shared("x"):
+                await asyncio.sleep(1.0)
+            await asyncio.sleep(pause)
+
+    async def write(cluster: Cluster) -> None:
+        async with cluster.exclusive("x", timeout=10):
+            pass
+
+    async def tell(story: Story) -> None:
+        tasks = []
+        for name in "abc":
+            for k in range(4):
+                tasks.append(asyncio.ensure_future(story.at(name, partial(read, pause=0.05 * (k + 1)))))
+                await asyncio.sleep(0.08)
+        await asyncio.sleep(3.0)
+        tasks.append(asyncio.ensure_future(change_often(story, 0.9)))
+        for name in "bca":
+            since = story.loop.now
+            await story.at(name, write)
+            assert story.loop.now - since < 5.0
+        for task in tasks:
+            task.cancel()
+
+    play(tell)
+
+
+def test_members_have_their_turns_however_often_the_view_changes() -> None:
+    """Each of them asks anew in every view. Once the home was always first, and the next one to hear of the view was
+    second: their turns were 100, 77 and 23."""
+
+    async def tell(story: Story) -> None:
+        turns = dict.fromkeys("abc", 0)
+
+        async def take_turns(cluster: Cluster) -> None:
+            while True:
+                async with cluster.mutex("x"):
+                    turns[cluster.name] += 1
+                    await asyncio.sleep(0.3)
+
+        tasks = [asyncio.ensure_future(story.at(name, take_turns)) for name in "abcabc"]
+        tasks.append(asyncio.ensure_future(change_often(story, 0.25)))
+        await asyncio.sleep(60.0)
+        for task in tasks:
+            task.cancel()
+        assert sum(turns.values()) > 190
+        assert min(turns.values()) > 50, turns
 
     play(tell)
 

@@ -177,6 +177,28 @@ def test_only_a_home_tells_the_fence_of_a_stay_from_before() -> None:
     assert [(dst, type(msg)) for dst, msg in out.sent] == [(0, Inherited), (1, InView)]
 
 
+@pytest.mark.parametrize("writer", [0, 1, 2, 3])
+def test_readers_do_not_keep_a_writer_out_although_the_view_changes_during_each_stay(writer: int) -> None:
+    """Each reader comes again at once. Once the writer 0 waited forever: before it asked the home of the next view,
+    readers had asked, and joined those that were still inside."""
+    cluster = Cluster("home-gme+views", 4)
+    readers = [process for process in range(4) if process != writer]
+    enter(cluster, readers[0], 5)
+    enter(cluster, writer, 6)
+    for process in readers[1:]:
+        enter(cluster, process, 5)
+    for _ in range(2):
+        inside = [process for process in readers if cluster.nodes[process].phase == INSIDE]
+        cluster.do(0, cluster.nodes[0].views.renew)
+        cluster.settle()
+        for process in inside:
+            leave(cluster, process)
+            if cluster.nodes[writer].phase == INSIDE:
+                return
+            enter(cluster, process, 5)
+    raise AssertionError(f"{writer} waits")
+
+
 def test_another_view_is_needed_when_half_of_the_fences_are_used() -> None:
     lock = lock_of(1)
     lock.move(1, (0, 1, 2), 1, 0, Outbox())

@@ -77,7 +77,7 @@ class Agreement:
         timing = membership.timing
         longest = MOST_PATIENT * timing.suspect_after
         self.lease = ViewLease(membership.me, longest, timing.drift, 2 * timing.heartbeat, timing.suspect_after)
-        self.grants = Grants(membership.me, longest)
+        self.grants = Grants(membership.me, longest, drift=timing.drift)
         self.record = Record(*(membership.storage.load(LEASES) or ()))
         self.lives = lives_of(self.view)  # of the members, by process
         self.pace = Pace()

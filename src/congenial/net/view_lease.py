@@ -17,6 +17,9 @@ Where the voters change, the new ones must know what the old ones had granted:
 - All are told how long leases of excluded processes last. If the view ends before that, nobody knows what the others
   had granted, and this process acts as if it had made a grant when the view began.
 
+What others tell are seconds of their clocks, which may be slower than the clock here. So a process respects them for a
+little longer (`Grants.seconds_here`), every time that they go from one process to another.
+
 A restarted process must still know what it knew of leases. So with each view it keeps a record on disk of how long
 leases may last: those of members, of other processes, and its own. After a restart it counts these times from the
 restart, and begins with what it knew when the view began, as if no process had told it anything since. It may be the
@@ -73,6 +76,7 @@ class ViewLease(Lease):
         self.view = -1
         self.voters: tuple[int, ...] = ()
         self.by_view: dict[int, tuple[int, float]] = {}  # the last grant of each voter: view, and until when
+        self.before_alone = -math.inf  # until when the lease lasted when this process got the only vote
         self.promised = -math.inf  # until when programs may rely on locks that they have lost
 
     def begin(self, view: View, birth: int, since: int) -> float:
@@ -87,6 +91,7 @@ class ViewLease(Lease):
         others = (len(view.voters) // 2 + 1) - ((self.me, birth) in view.voters)
         self.needed = others
         if since >= 0 and others == 0:
+            self.before_alone = self.until if self.until < math.inf else self.before_alone
             self.until = math.inf
         elif since >= 0:
             self.until = min(self.until, now + self.left())  # it may have been alone
@@ -95,8 +100,9 @@ class ViewLease(Lease):
 
     def left(self) -> float:
         """What is promised today must hold tomorrow, when others may have votes: no longer than a grant. Alone, this
-        process has to wait for that itself when it is restarted."""
-        return min(super().left(), self.longest) if self.until < math.inf else self.grace
+        process has to wait for that itself when it is restarted; and for what was promised before it was alone."""
+        alone = self.until == math.inf
+        return min(max(self.grace, self.before_alone - self.clock()) if alone else super().left(), self.longest)
 
     def grant_in(self, view: int, peer: int, sent: float, allowed: float) -> bool:
         """A voter has granted a lease, in this view. Whether the lease goes on that was over."""
@@ -119,9 +125,10 @@ class ViewLease(Lease):
 class Grants:
     """What this process has granted to others, and what others may have granted: until when it must be respected."""
 
-    def __init__(self, me: int, longest: float, clock: Callable[[], float] = clock) -> None:
+    def __init__(self, me: int, longest: float, clock: Callable[[], float] = clock, drift: float = 0.0) -> None:
         self.me = me
         self.longest = longest  # that anybody grants at a time
+        self.drift = drift  # as in `Lease`
         self.clock = clock
         self.granted: dict[Life, float] = {}  # to members, by this process
         self.assumed: dict[Life, float] = {}  # and by others, in earlier views
@@ -189,12 +196,17 @@ class Grants:
             self.assume(members)
         return max(self.outside - now, 0.0)
 
+    def seconds_here(self, seconds: float) -> float:
+        """As many as another process has told, by a clock that may be faster than that one's. No lease that has begun
+        lasts longer than the longest grant, by any clock."""
+        return min(seconds / (1 - self.drift), self.longest)
+
     def on_told(self, life: Life, lease: float) -> None:
-        """A member has told how long the lease lasts that it has taken along."""
+        """A member has told how long the lease lasts that it has taken along, by its clock."""
         if life[0] != self.me:
-            self.assumed[life] = self.clock() + min(lease, self.longest)
+            self.assumed[life] = self.clock() + self.seconds_here(lease)
 
     def on_all_told(self, rest: float) -> None:
-        """All members of the view have told: no lease of other processes lasts longer."""
+        """All members of the view have told: no lease of other processes lasts longer, by the clock here."""
         self.outside = self.clock() + rest
         self.complete = True

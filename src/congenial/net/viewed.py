@@ -473,7 +473,7 @@ class ViewedLocks(LockTable):
             found = self._hall_held(peer, key, group) if is_semaphore(key) else self._door_of(key)
             assert isinstance(found, (FollowingDoor, ViewHall))
             found.take_over(peer, number, group, fence)
-        self.rest = max(self.rest, min(told.rest, self.agreement.grants.longest))
+        self.rest = max(self.rest, self.agreement.grants.seconds_here(told.rest))
         if told.last:
             self.agreement.grants.on_told(self.agreement.lives[peer], told.lease)
             self.told.add(peer)
@@ -488,8 +488,7 @@ class ViewedLocks(LockTable):
             if guard.is_home():
                 guard.serve()  # what a member that was excluded still issues is never executed
         if self.rest > 0.0:
-            seconds = self.rest * (1 + 2 * self.membership.timing.drift)
-            self.membership.loop.call_later(seconds, self._serve, view)
+            self.membership.loop.call_later(self.rest, self._serve, view)
         else:
             self._serve(view)
 

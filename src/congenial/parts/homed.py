@@ -3,7 +3,8 @@
 Such an algorithm can do what a cluster that changes needs (`congenial.transform.views`):
 
 - It can begin while processes are inside. The home is told of each of them (`inherit`), and each of them as well
-  (`resume`). Their stay has fence 0, and so has that of every process that joins it.
+  (`resume`). Their stay has fence 0, and so has that of every process that joins it. Then those that wait ask again, in
+  any order; the home may put them off (`gather`) until all have asked (`serve`).
 - A process that has not asked for long can be forgotten. What it keeps for its next entry it gives back (`relax`). If
   it `is_at_rest` then, it can be replaced by a new node. A new home must begin above the numbers that the old one
   has used (`floor`, `begin_above`).
@@ -35,6 +36,12 @@ class Homed(QueuedLoopback):
     def resume(self, group: int) -> None:
         """Before anything else happens: this process is inside for a group."""
         raise NotImplementedError
+
+    def gather(self) -> None:
+        """At the home: from now on those ask that have waited for long, though perhaps after others."""
+
+    def serve(self, lot: int, out: Out) -> None:
+        """At the home: all of them have asked. The lot may decide which is first: a number, another one each time."""
 
     def holders(self) -> list[int]:
         """At the home: the processes that it has admitted, or will have admitted when others leave."""

@@ -3,6 +3,8 @@
 In each view a new instance of the algorithm runs on the members, with one of them as its home. A process that is inside
 when the view changes stays inside, unless it was not a member all the time. The home begins when all members have told
 it what they hold (`congenial.transform.views` says how), with those that are inside. What comes before that waits.
+Processes that waited ask again, and the home hears all of them before it lets anybody in: if views change often, those
+that ask it first must not always be the first to enter.
 
 A fence is made of the number of the view and the algorithm's fence. Those that join a stay from an earlier view get the
 fence of that stay.
@@ -25,6 +27,7 @@ from congenial.problems.epochs import EPOCH_BITS, LAST_FENCE
 from congenial.transform.instances import settled
 
 NO_FLOOR: Final = (0, 0)
+GOLDEN: Final = 0.6180339887  # with it a lot modulo k is not always the same, even if only each k-th view counts
 
 
 @dataclass(frozen=True)
@@ -112,12 +115,15 @@ class LockInViews(Node):
 
     def serve(self, out: Out) -> None:
         """At the home: all members have told."""
+        assert self.inner is not None
         self.serving = True
+        self.inner.gather()
         self._ask(out)
         early = self.early
         self.early = []
         for src, body in early:
             self._hand_in(src, body, out)
+        self.inner.serve(int(self.view * GOLDEN), LockOut(self, out))
 
     # -- a lock that nobody uses -----------------------------------------------------------------------
 

@@ -181,6 +181,15 @@ class HomeGME(Homed):
         assert self.plan is not None
         self.plan.inherit(process, group, self.n)
 
+    def gather(self) -> None:
+        assert self.plan is not None
+        self.plan.gather()
+
+    def serve(self, lot: int, out: Out) -> None:
+        assert self.plan is not None
+        self._send(self.plan.serve(lot), out)
+        self._hear_myself(out)
+
     def resume(self, group: int) -> None:
         self.phase = INSIDE
         self.group = group

@@ -87,13 +87,34 @@ class Plan(Part):
         self.haste = 0
         self.queue = Waiting(selection)
         self.mail: list[tuple[int, Message]] = []
+        self.gathers = False  # requests, and plans nothing yet
 
     def inherit(self, process: int, group: int, n: int) -> None:
-        """Session 0 runs already, and this is one of its members."""
+        """Session 0 runs already, and this is one of its members. It is closed as soon as others wait: its members may
+        have been inside for long, and otherwise latecomers could keep it open from home to home."""
         session = self.sessions[0]
         session.group = group
         session.tokens[inherited_serial(process)] = process
-        session.first = self.serial = inherited_serial(n - 1)
+        self.serial = inherited_serial(n - 1)
+
+    def gather(self) -> None:
+        """Those that waited for the last home ask this one, in any order."""
+        self.gathers = bool(self.sessions[0].tokens)
+
+    def serve(self, lot: int) -> list[tuple[int, Message]]:
+        """They have. Whoever could join the inherited session does not if others wait. The lot decides which of these
+        is next, whatever the policy says: how long each has waited is forgotten, and the same ones would always win."""
+        if self.gathers:
+            self.gathers = False
+            others = [groups[0] for groups in self.queue.wanted if self.sessions[0].group not in groups]
+            if others:
+                group = others[lot % len(others)]
+                self._begin(group, self.queue.take(group))
+                self._forget_what_is_over()
+            else:
+                for process in self.queue.take(self.sessions[0].group):
+                    self._join(process)
+        return self._take_mail()
 
     def is_at_rest(self) -> bool:
         return not self.queue and len(self.sessions) == 1 and not self.sessions[0].tokens
@@ -105,9 +126,8 @@ class Plan(Part):
         self.sessions[0].number, self.serial = floor
 
     def on_ask(self, process: int, groups: Groups) -> list[tuple[int, Message]]:
-        last = self.sessions[-1]
-        if last.group in groups:
-            self._admit(process, last if last.tokens else self._renew(last))
+        if self.sessions[-1].group in groups and not self.gathers:
+            self._join(process)
         else:
             self.queue.add(process, groups)
             self._plan()
@@ -129,6 +149,10 @@ class Plan(Part):
         return mail
 
     # -- the last session, which latecomers may join ---------------------------------------------------
+
+    def _join(self, process: int) -> None:
+        last = self.sessions[-1]
+        self._admit(process, last if last.tokens else self._renew(last))
 
     def _renew(self, last: Session) -> Session:
         """All have left, and one comes for the same group. That is another session: a process may have forgotten that
@@ -158,6 +182,8 @@ class Plan(Part):
     # -- the next session ------------------------------------------------------------------------------
 
     def _plan(self) -> None:
+        if self.gathers:
+            return
         queue = self.queue
         while queue and self._is_time(queue.largest):  # otherwise for no group
             group = queue.select()
