@@ -17,7 +17,7 @@ LOCKS = 20
 
 
 class Founding(VirtualCluster):
-    """Every member asks for all locks at once: for itself alone, as one of many, and for one of two places."""
+    """Every member asks for all locks together: for itself alone, as one of many, and for one of two places."""
 
     def __init__(self, seed: int, folder: Path) -> None:
         super().__init__(3, seed, folder)
@@ -58,7 +58,7 @@ class Founding(VirtualCluster):
 @pytest.mark.parametrize("seed", range(6))
 def test_many_locks_are_asked_for_before_the_cluster_is_founded(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once a member asked twice for locks that had not moved to the first view when its lease began. It was sent two
-    tokens, and the second one, which it refused, was sent again and again: the members excluded each other for ever."""
+    tokens, and the second one, which it refused, was sent again and again: the members excluded each other forever."""
     monkeypatch.setattr(viewed, "MOVED_AT_A_TIME", 1)
     world = live(lambda folder: Founding(seed, folder))
     assert world.wrong == []

@@ -84,7 +84,7 @@ async def all_is_well(story: Story) -> None:
 @pytest.mark.parametrize(("name", "founders"), [(LAST, 3), (FIRST, 3), (LAST, 1), ("c", 3)])
 def test_a_member_comes_back_however_long_it_was_away(name: str, founders: int, fault: str) -> None:
     """Once only founders and voters did, of which others never forget how far they have got with each other: a process
-    that had entered later was refused for ever, or nobody called."""
+    that had entered later was refused forever, or nobody called."""
 
     async def tell(story: Story) -> None:
         if founders == 1:

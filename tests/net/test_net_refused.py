@@ -1,5 +1,5 @@
 """A peer sends what can be read, but what one lock cannot make sense of: that lock fails, here and until the members
-change next, and all others go on. If the message were refused it would be sent again on every connection, for ever."""
+change next, and all others go on. If the message were refused it would be sent again on every connection, forever."""
 
 from __future__ import annotations
 

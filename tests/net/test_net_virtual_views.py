@@ -396,7 +396,7 @@ def test_who_wants_to_be_alone_need_not_wait_until_members_stop_changing() -> No
 
 
 def test_members_have_their_turns_however_often_the_view_changes() -> None:
-    """Each of them asks anew in every view. Once the home was always first, and the next one to hear of the view was
+    """Each of them asks again in every view. Once the home was always first, and the next one to hear of the view was
     second: their turns were 100, 77 and 23."""
 
     async def tell(story: Story) -> None:

@@ -12,7 +12,7 @@ restarted.
 
 A process that is no member and is away for long is forgotten, its link with it. If it comes back in the same life, it
 gets another link, and the ends no longer agree on what has arrived. So ends have numbers (`Link.serial`): a process
-that meets a later end of its peer begins to count anew.
+that meets a later end of its peer begins to count from the start.
 """
 
 from __future__ import annotations

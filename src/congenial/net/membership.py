@@ -261,7 +261,7 @@ class Membership:
                 self.find(name).know_place(checked_address(place))
 
     def _drop_strangers(self, now: float) -> None:
-        """Forget processes that were members once. One that comes back begins to count messages anew (`Link.serial`),
+        """Forget processes that were members once. One that comes back counts messages from the start (`Link.serial`),
         and goes on as if it had been restarted if it has not noticed that it is no member."""
         for link in list(self.links):
             silent = link.connection is None and now - max(link.detached_at, link.made_at) > STRANGER
