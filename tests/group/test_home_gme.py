@@ -121,7 +121,7 @@ def test_an_inherited_session_is_closed_as_soon_as_anybody_waits_for_another() -
 
 
 def test_those_that_waited_before_a_home_began_are_all_heard_before_anybody_joins() -> None:
-    """The order in which they ask is no matter of fairness: who is near would always be first."""
+    """The order in which they ask is no matter of fairness: those that are near would always be first."""
     plan = inherited()
     plan.gather()
     assert plan.on_ask(3, (7,)) == plan.on_ask(4, (8,)) == []

@@ -275,7 +275,7 @@ def test_a_door_moves_as_the_process_shell_does(seed: int) -> None:
                 happen(first, Call(lambda lock, _, me=me, group=group, fence=fence: lock.take_over(me, group, fence)))
         happen(first, Call(lambda lock, out: lock.serve(out)))
 
-    for view in range(2, 32):
+    for view in range(2, 42):
         for _ in range(rng.randrange(40)):
             full = [pair for pair in channels if channels[pair]]
             me = rng.randrange(3)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from abc import abstractmethod
 from collections.abc import Coroutine, Iterator, Sequence
 from typing import Any, Final, Protocol
 
@@ -326,16 +325,16 @@ class Entrance(Keeper):
     def _held_by_another(self) -> LockTimeout:
         return LockTimeout(f"lock {self.name!r} cannot be acquired without waiting")
 
-    @abstractmethod
     def enter_now(self, want: Want) -> Held | None:
         """Enter if that takes no waiting; otherwise return None. The process may have asked for the lock then."""
+        raise NotImplementedError
 
-    @abstractmethod
     def could_enter_now(self, want: Want) -> bool:
         """True if `enter_now` would succeed, without asking other members."""
+        raise NotImplementedError
 
-    @abstractmethod
-    def release(self, held: Held) -> None: ...
+    def release(self, held: Held) -> None:
+        raise NotImplementedError
 
     def settle(self, held: Held) -> None:
         """If the lease is over, `held` is lost now: the task that asks must get the same answer from then on."""
@@ -366,10 +365,10 @@ class Entrance(Keeper):
         for held in list(self.inside):
             self.settle(held)
 
-    @abstractmethod
     def pump(self) -> None:
         """Go on as far as possible: let in tasks for which the process has entered, and ask for those that wait. Not
         once the era is over: what the node knows may be outdated, and it asks again when it moves to the next one."""
+        raise NotImplementedError
 
     def _grant(self, waiter: Waiter, held: Held) -> None:
         self.queue.discard(waiter)
@@ -379,11 +378,11 @@ class Entrance(Keeper):
 
     # -- what nodes do ---------------------------------------------------------------------------------
 
-    @abstractmethod
-    def send(self, seat: Seat, dst: int, message: Message) -> None: ...
+    def send(self, seat: Seat, dst: int, message: Message) -> None:
+        raise NotImplementedError
 
-    @abstractmethod
-    def on_effect(self, seat: Seat, effect: Effect) -> None: ...
+    def on_effect(self, seat: Seat, effect: Effect) -> None:
+        raise NotImplementedError
 
     def on_timer(self, seat: Seat, event: TimedOut) -> None:
         self._happen(seat, event)
@@ -435,9 +434,9 @@ class Entrance(Keeper):
                 self._happen(seat, event)
         self.pump()
 
-    @abstractmethod
     def suspect(self, peer: int, away: bool) -> None:
         """A peer is suspected, or trusted again."""
+        raise NotImplementedError
 
     # -- the end ---------------------------------------------------------------------------------------
 
@@ -469,11 +468,11 @@ class Entrance(Keeper):
             held._abandon(str(error))
         self._forget_holders()
 
-    @abstractmethod
-    def _lose_all(self, why: str) -> None: ...
+    def _lose_all(self, why: str) -> None:
+        raise NotImplementedError
 
-    @abstractmethod
-    def _forget_holders(self) -> None: ...
+    def _forget_holders(self) -> None:
+        raise NotImplementedError
 
     # -- status ----------------------------------------------------------------------------------------
 
@@ -486,8 +485,8 @@ class Entrance(Keeper):
         """No task is inside or waits, and no request is under way."""
         return not self.inside and not self.queue and all([seat.node.phase == IDLE for seat in self.seats])
 
-    @abstractmethod
-    def status(self) -> dict[str, object]: ...
+    def status(self) -> dict[str, object]:
+        raise NotImplementedError
 
 
 def _node_of(seat: Seat) -> str:

@@ -12,7 +12,6 @@ import asyncio
 import logging
 import sys
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Generator
 from typing import Any, Final, Generic, Self, TypeVar
 
@@ -199,8 +198,9 @@ class Loss:
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Keeper(ABC):
-    """Knows which locks are held; what a `Held` calls in the layer above. A class, so that it is called directly."""
+class Keeper:
+    """Knows which locks are held; what a `Held` calls in the layer above. A class, so that it is called directly; but no
+    `ABC`, since all compiled classes below one share its memory of what is an instance of what."""
 
     __slots__ = ("lease", "name")
 
@@ -208,20 +208,20 @@ class Keeper(ABC):
     lease: Lease
     inside: Collection[Held]  # the tasks that hold it
 
-    @abstractmethod
-    def release(self, held: Held) -> None: ...
+    def release(self, held: Held) -> None:
+        raise NotImplementedError
 
-    @abstractmethod
-    def settle(self, held: Held) -> None: ...
+    def settle(self, held: Held) -> None:
+        raise NotImplementedError
 
-    @abstractmethod
-    def has_run_out(self, held: Held) -> bool: ...
+    def has_run_out(self, held: Held) -> bool:
+        raise NotImplementedError
 
-    @abstractmethod
-    def expire(self, held: Held) -> None: ...
+    def expire(self, held: Held) -> None:
+        raise NotImplementedError
 
-    @abstractmethod
-    def on_loss(self, held: Held, why: str) -> None: ...
+    def on_loss(self, held: Held, why: str) -> None:
+        raise NotImplementedError
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
