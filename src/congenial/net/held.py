@@ -199,8 +199,8 @@ class Loss:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Keeper:
-    """Knows which locks are held; what a `Held` calls in the layer above. A class, so that it is called directly. But no
-    `ABC`: all compiled classes below one share its memory of what is an instance of what."""
+    """Knows which locks are held; what a `Held` calls in the layer above. A class, so that it is called directly.
+    But no `ABC`: all compiled classes below one share its memory of what is an instance of what."""
 
     __slots__ = ("lease", "name")
 
