@@ -4,7 +4,7 @@
 for locks that are not known here, or that have not moved to the present view, go there.
 
 What cannot be read is a `ProtocolError`, and the peer is refused. But a message that a lock refuses fails that lock
-alone (`Entrance.distrust`): the frame has arrived, and the other locks go on.
+alone (`Door.accept`): the frame has arrived, and the other locks go on.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from congenial.kernel.message import Message
 from congenial.net.door import Door
-from congenial.net.errors import ProtocolError
 from congenial.net.forms import Forms
 from congenial.net.link import Link, LockReceiver
 from congenial.net.view_door import ViewDoor
@@ -42,9 +41,6 @@ class Dispatch(LockReceiver):
         if view == self.number >= 0 and not self.moving:
             door = self.doors.get(data.lock)
             if isinstance(door, ViewDoor):
-                try:
-                    door.receive(link.peer, message)
-                except ProtocolError as error:
-                    door.distrust(error)
+                door.accept(link.peer, message)
                 return
         self.other(link, data.lock, message)

@@ -34,6 +34,7 @@ from congenial.kernel.shell import Asked, Left, Process, Suspected, Trusted
 from congenial.kernel.state import copy_of
 from congenial.net.codec import Vocabulary
 from congenial.net.entrance import OUTVOTED, Entrance, Tally, Want
+from congenial.net.errors import ProtocolError
 from congenial.net.held import Held
 from congenial.net.membership import Membership
 from congenial.net.names import writer_number
@@ -213,6 +214,13 @@ class Door(Entrance):
         if self.error is None:
             self._hear(self.seat, self.numbering.process(peer), message)
             self.pump()
+
+    def accept(self, peer: int, message: Message) -> None:
+        """The same, but a message that makes no sense fails this lock alone."""
+        try:
+            self.receive(peer, message)
+        except ProtocolError as error:
+            self.distrust(error)
 
     def suspect(self, peer: int, away: bool) -> None:
         process = self.numbering.process(peer)

@@ -333,9 +333,6 @@ class Entrance(Keeper):
         """True if `enter_now` would succeed, without asking other members."""
         raise NotImplementedError
 
-    def release(self, held: Held) -> None:
-        raise NotImplementedError
-
     def settle(self, held: Held) -> None:
         """If the lease is over, `held` is lost now: the task that asks must get the same answer from then on."""
         if held in self.inside and self.lease.over():

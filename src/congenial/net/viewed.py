@@ -527,7 +527,7 @@ class ViewedLocks(LockTable):
         assert isinstance(message, (InView, Inherited))
         check_key(key)
         if message.view == self.dispatch.number >= 0:
-            self._hand_to(self._door_of(key), link.peer, message)
+            self._door_of(key).accept(link.peer, message)
         else:
             self.membership.require_open()
             self._on_late(link.peer, Late(key, message))
@@ -553,23 +553,11 @@ class ViewedLocks(LockTable):
                 hall = self._hall_of(peer, late.key, late.k)
                 link = self.membership.link_to.get(peer)
                 if hall.k == late.k:
-                    self._hand_to_seat(hall, peer, late, message)
+                    hall.accept(peer, late.src, late.dst, message)
                 elif link is not None and self._is_home(late.key):
                     self._tell_k(link, hall)
             else:
-                self._hand_to(self._door_of(late.key), peer, message)
-
-    def _hand_to(self, door: Door, peer: int, message: Message) -> None:
-        try:
-            door.receive(peer, message)
-        except ProtocolError as error:
-            door.distrust(error)
-
-    def _hand_to_seat(self, hall: ViewHall, peer: int, late: Late, message: Message) -> None:
-        try:
-            hall.receive(peer, late.src, late.dst, message)
-        except ProtocolError as error:
-            hall.distrust(error)
+                self._door_of(late.key).accept(peer, message)
 
     def on_seats(self, link: Link, seats: Seats) -> None:
         """The home of a semaphore refuses those that have asked with another number than this one."""
