@@ -27,11 +27,11 @@ def test_another_minute_of_chaos(seed: int) -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, 3, 5])
 def test_a_minute_of_chaos_with_programs_that_disagree_on_a_semaphore(seed: int) -> None:
     world = virtual_chaos.run(seed, disputes=True)
     assert world.violations == [], f"python tests/net/virtual_chaos.py --disputes --runs 1 --seed {seed} --story"
-    assert world.done["ConfigError"] > 3
+    assert world.done["ConfigError"] > 10
 
 
 @pytest.mark.parametrize("seed", [5, *[pytest.param(seed, marks=pytest.mark.deep) for seed in range(6, 30)]])
