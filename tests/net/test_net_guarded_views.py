@@ -15,7 +15,7 @@ from test_net_seeds import city
 
 from congenial.kernel.errors import ConfigError
 from congenial.net.config import ClusterConfig, free_addresses
-from congenial.net.errors import LockLost
+from congenial.net.errors import ClusterDegraded, LockLost
 from congenial.net.guarded import Guarded
 from congenial.net.health import why_no_locks, why_not_ready
 from congenial.net.locks import Cluster
@@ -217,12 +217,36 @@ def test_a_rolling_restart_that_waits_until_each_member_says_that_it_is_ready_lo
             while why := why_not_ready(host):
                 if not why_no_locks(host):
                     reasons.add(why)
+                    with pytest.raises(ClusterDegraded, match=f"^{why}$"):
+                        await story.clusters[name].ready(0)
                 await asyncio.sleep(0.01)
             assert reasons == {"1 of the guarded objects used here is not up to date yet"}
             assert [objects[member].behind for member in "abc"] == [0, 0, 0]
             assert objects[name].replica.total == 30
 
     play(tell)
+
+
+def test_a_view_that_begins_while_replicas_catch_up_is_waited_for() -> None:
+    async def story() -> None:
+        async with clusters(1) as members:
+            await members[0].ready()
+            served = members[0]._host.locks.served
+            lags = [2, 1, 0, 0]
+
+            def behind() -> int:
+                lag = lags.pop(0)
+                if lag == 1:
+                    served.clear()
+                    asyncio.get_running_loop().call_later(0.1, served.set)
+                return lag
+
+            members[0]._host.locks.behind = behind
+            await members[0].ready(5)
+            assert served.is_set()
+            assert not lags
+
+    run(story())
 
 
 def test_an_object_need_not_be_used_by_all() -> None:

@@ -159,6 +159,12 @@ def not_settled(membership: Membership, what: str = "") -> ClusterDegraded:
     return ClusterDegraded(f"{what}{membership.name!r} is not a member yet: {why}", tuple([link.name for link in away]))
 
 
+def lagging(behind: int) -> str:
+    """How many replicas here are behind; empty if none is."""
+    what = "is" if behind == 1 else "are"
+    return f"{behind} of the guarded objects used here {what} not up to date yet" if behind else ""
+
+
 def why_no_locks(membership: Membership, settled: bool) -> str:
     """Why no locks can be acquired here now; empty if they can: a majority of the members is there."""
     if membership.ended:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from congenial.net import absence
+from congenial.net.absence import lagging
 from congenial.net.host import Host
 
 ANSWER = 5.0  # seconds in which the event loop must answer
@@ -27,10 +28,7 @@ def why_no_locks(host: Host) -> str:
 
 def why_not_ready(host: Host) -> str:
     """The same, or why the next member should not be restarted yet. Empty if `ready()` would not wait."""
-    why = why_no_locks(host)
-    behind = 0 if why else host.locks.behind()
-    what = "is" if behind == 1 else "are"
-    return f"{behind} of the guarded objects used here {what} not up to date yet" if behind else why
+    return why_no_locks(host) or lagging(host.locks.behind())
 
 
 def why_not_alive(host: Host, patience: float = ANSWER) -> str:

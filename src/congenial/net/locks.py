@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from congenial.kernel.errors import ConfigError
-from congenial.net.absence import not_open, not_settled
+from congenial.net.absence import lagging, not_open, not_settled
 from congenial.net.acquiring import EXCLUSIVE_MODE, GROUP_MODE, SEMAPHORE_MODE, SHARED_MODE, Acquirable
 from congenial.net.agreement import Agreement
 from congenial.net.board import Board
@@ -31,6 +31,7 @@ from congenial.net.config import ClusterConfig
 from congenial.net.connection import place_of
 from congenial.net.door import ALONE_WANT
 from congenial.net.entrance import Entrance, Want
+from congenial.net.errors import ClusterDegraded
 from congenial.net.guarded import Guarded
 from congenial.net.held import Held
 from congenial.net.host import Host
@@ -317,8 +318,9 @@ class Cluster(LockForms[Lock, Awaitable[Held | None]], Primitives):
         if membership.ended or not membership.opened.is_set():
             raise not_open(membership)
         deadline = None if limit is None else started + limit
-        if not await self._host.locks.settled(deadline):
-            raise not_settled(membership)
+        locks = self._host.locks
+        if not await locks.settled(deadline):
+            raise ClusterDegraded(lagging(locks.behind())) if locks.is_settled() else not_settled(membership)
 
     async def wait_ended(self) -> str:
         """Wait until this process has permanently stopped taking part, and return the reason: another process has taken

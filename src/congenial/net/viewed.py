@@ -146,14 +146,15 @@ class ViewedLocks(LockTable):
         return len([guard for guard in self._guards() if not guard.is_up_to_date()])
 
     async def settled(self, deadline: float | None) -> bool:
-        """When all other members have told this one what they hold, it is a member like them."""
+        """When all other members have told this one what they hold, it is a member like them. A new view may begin
+        while replicas catch up."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(deadline):
                 await self.served.wait()
                 while self.behind():
                     await asyncio.sleep(PAUSE)
-                return self.served.is_set()
-        return False
+                    await self.served.wait()
+        return self.is_settled() and not self.behind()
 
     async def leave(self, for_good: bool) -> None:
         agreement = self.agreement
