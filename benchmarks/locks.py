@@ -11,8 +11,8 @@ data in a temporary folder. `other_locks.py` says how each is used. One that is 
 message; --install installs servers with apt-get.
 
 `own-thread` is Congenial with each node in a thread of its own, beside the event loop of the program, and `tls` is
-Congenial with certificates. For these, and for Congenial itself, `cpu` is the processor's time of all processes
-together, for each entry.
+Congenial with certificates. `bare` is the least that a lock between two Python processes can be (`bare_lock.py`). For
+these, and for Congenial itself, `cpu` is the processor's time of all processes together, for each entry.
 
 The scenarios, and the time that each measures:
 
@@ -49,9 +49,11 @@ from workers import Worker, answer, at, end, free_port, hear, say, start, tell
 SCENARIOS = {"fresh": 1, "again": 1, "two": 2, "eight": 8, "crowd": 3, "readers": 8, "groups": 8}  # how many compete
 CROWD, CROWD_LOCKS = 200, 50  # tasks of a process, and locks
 OURS = ("congenial", "own-thread", "tls")
-SYSTEMS = (*OURS, *OTHERS)
+BARE = "bare"
+SYSTEMS = (BARE, *OURS, *OTHERS)
+BARE_SCENARIOS = ("fresh", "again", "two")
 MINORITY = "the crash of a minority of the processes"
-SURVIVES = {**dict.fromkeys(OURS, MINORITY), **{name: other.survives for name, other in OTHERS.items()}}
+SURVIVES = dict.fromkeys(OURS, MINORITY) | {BARE: "nothing"} | {name: other.survives for name, other in OTHERS.items()}
 MEANING = {
     "raw hop": "one message from a task of one process to a task of another",
     "fresh": "acquire and release a lock that another process held last",
@@ -171,6 +173,10 @@ def work(text: str) -> None:
     loop = new_event_loop()
     if job["system"] in OURS:
         loop.run_until_complete(congenial_worker(job))
+    elif job["system"] == BARE:
+        import bare_lock
+
+        loop.run_until_complete(bare_lock.work(job, visit))
     elif job["system"] == "raw":
         loop.run_until_complete(raw_worker(job))
     else:
@@ -351,14 +357,14 @@ def compare_systems(options: argparse.Namespace) -> None:
             continue
         with tempfile.TemporaryDirectory() as folder, running(other, Path(folder)) as ports:
             for scenario in options.scenarios.split(",") if options.scenarios else SCENARIOS:
-                if scenario == "crowd" and system not in OURS:
+                if (scenario == "crowd" and system not in OURS) or (system == BARE and scenario not in BARE_SCENARIOS):
                     continue
                 print(f"measuring {system}, {scenario}", file=sys.stderr)
                 spans, cpu = measure(system, scenario, options.seconds, ports, folder)
                 times = times_of(scenario, spans)
                 entries = sum([len(mine) for mine in spans])
                 row = {"scenario": scenario, "system": system, "per_second": entries / options.seconds}
-                if system in OURS:
+                if system not in OTHERS:
                     row["cpu"] = cpu / max(entries, 1)
                 rows.append({**row, "p50": at(0.5, times), "p99": at(0.99, times), "survives": SURVIVES[system]})
     order = {name: place for place, name in enumerate(["raw hop", *SCENARIOS])}
