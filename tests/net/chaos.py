@@ -1,7 +1,8 @@
 """Chaos: five nodes as processes, which are killed, stopped, blocked, cut off in part or on the whole, muted, slowed
 down, given slow disks and full ones, and robbed of their memory, by a seeded schedule. Meanwhile programs use their
 locks, and a guarded object; a witness outside judges groups, capacities, fences and leases. Guests enter the cluster by
-seeds, use its locks, and leave or are killed. No request may wait for too long.
+seeds, use its locks, and leave or are killed. Nodes are replaced by others for good, and later come back at another
+address. No request may wait for too long.
 
     python tests/net/chaos.py --seconds 300 --seed 7 [--algorithm home-gme+epochs]
 
@@ -124,12 +125,13 @@ class Chaos:
         self.forgetful = 0  # how many have just lost their memory
         self.reminding: asyncio.Task[None] | None = None
         self.takeovers = 0
+        self.replaced = 0
         self.end = 0.0
 
     async def run(self) -> Tally:
         for name in NODES:
             self.machines.start(name)
-        await self._until_all_answer()
+        await self._until_answers(*NODES)
         self.end = time.monotonic() + self.seconds
         async with Reporter(self.witness) as reporter:
             programs = [self._program(name, number, self.end) for name in NODES for number in range(3)]
@@ -180,11 +182,15 @@ class Chaos:
         if tally.longest_wait > LONGEST_WAIT:
             tally.delays.append(f"a request waited for {tally.longest_wait:.1f} s")
 
-    async def _until_all_answer(self) -> None:
+    async def _until_answers(self, *names: str) -> None:
+        """Until these nodes have started, or guests among them have been refused."""
         deadline = time.monotonic() + 60
-        while not all([answers(self.machines.socket(name)) for name in NODES]):
-            assert time.monotonic() < deadline, "a node does not start"
-            await asyncio.sleep(0.05)
+        for name in names:
+            while not answers(self.machines.socket(name)):
+                if name not in NODES and self.machines.processes[name].poll() is not None:
+                    break
+                assert time.monotonic() < deadline, f"{name} does not start"
+                await asyncio.sleep(0.02)
 
     # -- programs --------------------------------------------------------------------------------------
 
@@ -309,18 +315,14 @@ class Chaos:
         while time.monotonic() < self.end - 3 * LONGEST_FAULT:
             visits += 1
             name = f"{rng.choice(NODES)}-{number}-{visits}"
-            self.machines.start(name, "--seeds", ",".join(rng.sample(self.machines.seeds, 3)))
-            deadline = time.monotonic() + 60
-            while not answers(self.machines.socket(name)) and self.machines.processes[name].poll() is None:
-                assert time.monotonic() < deadline, f"{name} does not start"
-                await asyncio.sleep(0.05)
+            self.machines.start(name, rng.sample(NODES, 3))
+            await self._until_answers(name)
             until = min(time.monotonic() + rng.uniform(1, 10) * PATIENCE, self.end - LONGEST_FAULT)
             await asyncio.gather(*[self._program(name, program, until) for program in range(2)])
             leaves = rng.random() < 0.5
             self.tally.faults["guest leaves" if leaves else "guest killed"] += 1
             if leaves:
-                self.machines.signal(name, signal.SIGTERM)
-                await asyncio.to_thread(self.machines.processes[name].wait)
+                await self._end(name)
             else:
                 self.tally.troubles.append((name, time.monotonic(), time.monotonic()))
                 self.machines.kill(name)
@@ -335,6 +337,8 @@ class Chaos:
         while time.monotonic() < self.end - 3 * LONGEST_FAULT:
             await asyncio.gather(*under_way)
             await self._take_over()
+            if self.machines.elastic and self.takeovers % 2 == 0 and self.forgetful == 0:
+                await self._replace()
             for _ in range(20):
                 await asyncio.sleep(self.rng.uniform(0, 1.2 * PATIENCE))
                 most = 4 if self.rng.random() < 0.1 else 2  # now and then there is no majority
@@ -363,6 +367,46 @@ class Chaos:
             what = f"{lock}: {heir} waited for what {holder} held ({fault}), until {now()}"
             self.tally.takeovers.append(Takeover(what, since, time.monotonic() - since))
             await hit
+
+    async def _replace(self) -> None:
+        """Another process takes the place of a node for good. Later the node comes back, and the other one leaves."""
+        name, place = self.rng.sample(NODES, 2)
+        self.replaced += 1
+        heir = f"{place}-heir-{self.replaced}"
+        self.machines.start(heir, [other for other in NODES if other != name])
+        await self._until_answers(heir)
+        if self.rng.random() < 0.5:
+            await self._assign(place, heir, "voter")
+        self.tally.faults["replace"] += 1
+        self.tally.troubles.append((name, time.monotonic(), float("inf")))
+        trouble = len(self.tally.troubles) - 1
+        if self.rng.random() < 0.5:
+            self.machines.kill(name)
+        else:
+            await self._end(name)
+        await self._assign(place, name, "gone")
+        await asyncio.sleep(self.rng.uniform(0, LONGEST_FAULT))
+        self.machines.move(name)
+        await self._start_again(name)
+        self.tally.troubles[trouble] = (name, self.tally.troubles[trouble][1], time.monotonic())
+        await self._end(heir)
+
+    async def _assign(self, place: str, name: str, role: str) -> None:
+        """Have a node give a member a vote, or say that it is gone, as soon as it can."""
+        deadline = time.monotonic() + 60
+        async with Client(self.machines.socket(place)) as client:
+            while True:
+                roles = {member.name: "voter" if member.voter else "member" for member in await client.members()}
+                if roles.get(name, "gone") == role:
+                    return
+                assert time.monotonic() < deadline, f"{name} does not become {role}"
+                with contextlib.suppress(ConfigError, ClusterDegraded):  # it is not yet here, or not yet away
+                    await client.assign(name, role)
+                await asyncio.sleep(0.05)
+
+    async def _end(self, name: str) -> None:
+        self.machines.signal(name, signal.SIGTERM)
+        await asyncio.to_thread(self.machines.processes[name].wait)
 
     async def _hit(self, what: str, name: str, for_long: bool = False) -> None:
         fault = {
@@ -399,10 +443,7 @@ class Chaos:
 
     async def _start_again(self, name: str) -> None:
         self.machines.start(name)
-        deadline = time.monotonic() + 60
-        while not answers(self.machines.socket(name)):
-            assert time.monotonic() < deadline, f"{name} does not start again"
-            await asyncio.sleep(0.02)
+        await self._until_answers(name)
 
     async def _remember(self, name: str) -> None:
         """Until it has been reminded by all others and votes again, nobody else had better forget."""
@@ -488,7 +529,7 @@ class Chaos:
 
     async def _all_is_well(self) -> None:
         """Everything can be had at every node."""
-        await self._until_all_answer()
+        await self._until_answers(*NODES)
         for name in NODES:
             async with Client(self.machines.socket(name)) as client:
                 for number in range(LOCKS):

@@ -29,6 +29,7 @@ class Machines:
         self.namespaces: Namespaces | None = Namespaces(folder, NODES)
         self.disks: list[Path] = []
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.by_seeds: set[str] = set()  # nodes that were replaced, and have come back as anybody else would
         try:
             self.namespaces.build()
             for name in NODES:
@@ -39,13 +40,12 @@ class Machines:
             print(f"NO NETWORK NAMESPACES, so no cables are cut: {getattr(error, 'stderr', error)}", file=sys.stderr)
             self.namespaces.tear_down()
             self.namespaces = None
-        where = (
+        self.places = (
             self.namespaces.addresses()
             if self.namespaces
             else dict(zip(NODES, free_addresses(len(NODES)), strict=True))
         )
-        self.seeds = list(where.values())
-        nodes = [f'{name} = "{address}"' for name, address in where.items()]
+        nodes = [f'{name} = "{address}"' for name, address in self.places.items()]
         settings = ["insecure = true", f'algorithm = "{algorithm}"', 'state = "state/{name}"']
         lines = [*settings, "[nodes]", *nodes, *TIMING]
         (folder / "cluster.toml").write_text("\n".join(lines))
@@ -78,13 +78,26 @@ class Machines:
     def socket(self, name: str) -> Path:
         return self.folder / f"{name}.sock"
 
-    def start(self, name: str, *more: str) -> None:
-        """A guest begins with the name of the node beside which it runs."""
-        words = [*self.program, "node", "--name", name, "--socket", str(self.socket(name)), *more]
+    def start(self, name: str, seeds: Sequence[str] = ()) -> None:
+        """Start a node, or a guest, whose name begins with that of the node beside which it runs. It enters by the
+        nodes called seeds, if there are any."""
+        words = [*self.program, "node", "--name", name, "--socket", str(self.socket(name))]
+        if name in self.by_seeds:
+            seeds = [other for other in NODES if other != name]
+            words += ["--address", self.places[name]]
+        if seeds:
+            words += ["--seeds", ",".join([self.places[seed] for seed in seeds])]
         if self.namespaces:
             words = self.namespaces.inside(name[0], words)
         with open(self.folder / f"{name}.log", "ab") as log:
             self.processes[name] = subprocess.Popen(words, cwd=self.folder, stdout=log, stderr=log)
+
+    def move(self, name: str) -> None:
+        """A node that was removed from the cluster will enter by seeds, without its memory, at another address."""
+        self.forget(name)
+        self.by_seeds.add(name)
+        host, _, port = self.places[name].rpartition(":")
+        self.places[name] = f"{host}:{int(port) + 1}" if self.namespaces else free_addresses(1)[0]
 
     def kill(self, name: str) -> None:
         self.processes[name].kill()
