@@ -37,22 +37,23 @@ class City:
         self.folder = folder
         self.settings = {"timing": QUICK, **settings}
         self.up: dict[str, Cluster] = {}
+        self.nodes: dict[str, str] = {}  # the founders, where they were in the beginning
         self.places: dict[str, str] = {}
 
     async def found(self, *names: str) -> None:
-        nodes = dict(zip(names, free_addresses(len(names)), strict=True))
-        self.places |= nodes
+        self.nodes = dict(zip(names, free_addresses(len(names)), strict=True))
+        self.places |= self.nodes
         for name in names:
-            await self._start(name, join(name, nodes, **self._settings(name)))
+            await self._start(name, join(name, self.nodes, **self._settings(name)))
         for name in names:
             await self.up[name].ready(10)
 
-    async def enter(self, name: str, *by: str, address: str = "") -> Cluster:
-        """A process enters the cluster, by the named members or by any."""
+    async def enter(self, name: str, *by: str, address: str = "", nodes: dict[str, str] | None = None) -> Cluster:
+        """A process enters the cluster, by the named members or by any. Its file may list the founders."""
         seeds = [self.place(seed) for seed in by or self.up]
         address = address or self.places.get(name, "") or free_addresses(1)[0]
         self.places[name] = address
-        member = await self._start(name, join(name, seeds=seeds, address=address, **self._settings(name)))
+        member = await self._start(name, join(name, nodes, seeds=seeds, address=address, **self._settings(name)))
         await member.ready(10)
         return member
 
@@ -191,13 +192,14 @@ async def test_a_new_member_that_crashes_is_replaced_by_one_of_the_same_name() -
         assert town.present("d") == "abcd"
 
 
+@pytest.mark.parametrize("listed", [False, True])
 @pytest.mark.parametrize("remembers", [False, True])
 @in_a_loop
-async def test_a_founder_comes_back_by_seeds_at_another_address(remembers: bool, tmp_path: Path) -> None:
+async def test_a_founder_comes_back_by_seeds_at_another_address(remembers: bool, listed: bool, tmp_path: Path) -> None:
     async with city("a", "b", "c", folder=tmp_path if remembers else None) as town:
         await town.kill("a")
         town.folder = None  # of another machine
-        moved = await town.enter("a", address=free_addresses(1)[0])
+        moved = await town.enter("a", address=free_addresses(1)[0], nodes=town.nodes if listed else None)
         assert town.members("c")["a"].address == moved.config.address
         await town.kill("b")
         await eventually(lambda: town.present("a") == town.present("c") == "ac")

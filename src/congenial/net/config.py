@@ -216,8 +216,10 @@ class ClusterConfig:
         return [*self.nodes.values(), *self.seeds, *([self.address] if self.address else [])]
 
     def called_at(self, name: str) -> str:
-        """The address at which others call a member; empty if any free port will do."""
-        return self.nodes.get(name, self.address)
+        """The address at which others call a member; empty if any free port will do. A founder that enters by seeds
+        may have moved."""
+        moved = self.address if self.seeds else ""
+        return moved or self.nodes.get(name, "")
 
     def listening(self, name: str) -> str:
         """The address at which a member listens, where that is given."""
