@@ -18,6 +18,7 @@ SEMAPHORES = "home-k+views"
 OBJECTS = "home-gme+replicas"
 
 PROTOCOLS: dict[str, tuple[str, ...]] = {  # the files, and the systems that run them
+    "net/view_lease.py": (GROUPS,),  # by its tests alone: the checker knows no time
     "parts/mutual.py": (GROUPS, OBJECTS),
     "parts/views.py": (GROUPS, SEMAPHORES, OBJECTS),
     "transform/lock_in_views.py": (GROUPS, SEMAPHORES, OBJECTS),
@@ -38,7 +39,9 @@ VIEW_TRIALS: dict[str, list[Trial]] = {
             "transform/test_views.py",
             "transform/test_lock_in_views.py",
             "transform/test_views_node.py",
+            "net/test_net_lease_rules.py",
         ),
+        tested("net/test_net_lease_schedules.py", "test_nothing_is_served_too_early"),
         check(nodes=1, requests=2, groups=2, crashes=1, timers="patient"),
         check(nodes=2, requests=1, groups=2, timers="patient", suspicions=1, limit=3000),
         check(nodes=3, requests=1, groups=2, timers="patient", limit=3000),

@@ -36,6 +36,8 @@ ON_TOP = ("congenial.systems.catalogue", "congenial.systems.view_locks")  # impo
 MUTATED = (
     "congenial.algorithms",
     "congenial.transform",
+    "congenial.net.lease",
+    "congenial.net.view_lease",
     "congenial.parts.mutual",
     "congenial.parts.views",
     "congenial.parts.yielding",
