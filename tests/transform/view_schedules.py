@@ -130,7 +130,7 @@ def drawn(seed: int, change: Change | None = None) -> Schedule:
     voting = min(voters, founders) - (min(voters, founders) + 1) % 2
     most_crashes = 2 if after_crash == KEEPS else min((voting - 1) // 2, 2)  # a majority must remember, and be up
     if name.endswith("replicas"):
-        most_crashes = min(most_crashes, (founders - 1) // 2)  # an object is in the memory of the members
+        most_crashes = min(most_crashes, (voting - 1) // 2)  # an object is in memory, and a view may have few members
     options = [("voters", str(voters)), ("visitors", str(visitors)), ("forget", rng.choice(("yes", "no")))]
     if name.startswith("home-k"):
         options.append(("k", str(1 + rng.randrange(3))))
