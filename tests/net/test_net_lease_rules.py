@@ -215,6 +215,23 @@ def test_where_voters_change_before_all_have_told_nobody_knows_what_was_granted(
     assert grants.on_view(six, seven, 0) == rest
 
 
+def test_where_voters_change_and_a_member_is_excluded_others_may_know_more() -> None:
+    """They may have granted it a lease since all have told."""
+    grants = Grants(1, LONGEST, Time())
+    five, six, seven = view(5, A, B, C), view(6, A, B, voters=2), view(7, A, B, voters=2)
+    grants.on_view(ALL, five, 0)
+    grants.on_all_told(0.0)
+    grants.on_view(five, six, 0)
+    assert grants.on_view(six, seven, 0) == LONGEST
+
+
+def test_a_member_that_was_away_for_some_views_assumes_leases_of_the_others() -> None:
+    grants = Grants(1, LONGEST, Time())
+    grants.on_view(ALL, view(6, A, B, C), 6)
+    grants.on_all_told(0.0)
+    assert grants.on_view(view(6, A, B, C), view(7, A, B), 6) == LONGEST
+
+
 def test_what_is_not_known_is_over_some_day() -> None:
     """As soon as it counts as the leases of others, it is no longer unknown."""
     time = Time()
@@ -273,6 +290,15 @@ def test_what_a_process_has_granted_and_what_it_was_granted_are_restored(me: int
     assert ends == {life: 5.0 if life[0] == me else 3.0 for life in (A, B, C)}
     assert grants.outside - time.now == 2.0
     assert not grants.ignorant
+
+
+def test_what_a_process_did_not_know_before_a_restart_it_does_not_know_in_the_next_view() -> None:
+    grants = Grants(1, LONGEST, Time())
+    grants.recover(ALL, Record(4, 1.0, 0.0, 1.0, True))
+    restarted = (1, 0, 1)
+    five, six = view(5, A, restarted, C), view(6, A, restarted, C)
+    grants.on_view(ALL, five, 5)
+    assert grants.on_view(five, six, 5) == LONGEST
 
 
 def test_a_process_without_a_record_knows_nothing() -> None:
