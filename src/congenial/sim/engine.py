@@ -36,6 +36,7 @@ from congenial.sim.disturbances import Disturbances
 from congenial.sim.events import (
     ARGUMENT,
     ARRIVE,
+    ARRIVE_EVERYWHERE,
     ASK,
     DEFERRED,
     ISSUE,
@@ -160,14 +161,17 @@ class Engine(Out):
         in_order = self.network.in_order
         random = self.network.random
         mean_delay = self.network.delay.mean
+        disturbances = self.disturbances
         events: i64 = 0
         while True:
             events += 1
-            if events & PROGRESS_EVERY == 0 and self.progress is not None:
-                self.progress(self.meter.entries)
+            if events > PROGRESS_EVERY:
+                events = 0
+                if self.progress is not None:
+                    self.progress(self.meter.entries)
             if bag.size > 0:
                 time = self.now + exponential(random, mean_delay / float(bag.size))
-                if queue.size == 0 or time < queue.next_time():
+                if time < queue.next_time:
                     if time > until:
                         self.now = until
                         return
@@ -178,15 +182,22 @@ class Engine(Out):
                     else:
                         self._deliver_in_order(item, in_order)
                     continue
-            elif self._is_over():
+            elif (queue.size == disturbances.random_pending or self.unfinished == 0) and self._is_over():
                 return
-            time = queue.next_time()
+            time = queue.next_time
             if time > until:
                 self.now = until
                 return
             self.now = time
-            number = queue.next_number()
-            self._happen(queue.pop(), number)
+            event = queue.pop()
+            if event & ~ARGUMENT == ARRIVE:
+                self.network.under_way -= 1
+                self.deliver(event & ARGUMENT)
+            elif event & ~ARGUMENT == ARRIVE_EVERYWHERE:
+                self._deliver_everywhere(event & ARGUMENT)
+                events += self.n
+            else:
+                self._happen(event, queue.number)
             if self.stuck:
                 return
 
@@ -196,6 +207,15 @@ class Engine(Out):
         while item >= 0:
             self.deliver(item)
             item = in_order.follow(channel, self.now)
+
+    def _deliver_everywhere(self, item: i64) -> None:
+        """All copies of a message arrive, one after the other. What that leads to happens after all of them."""
+        network = self.network
+        source = network.sources[item >> PROCESS_BITS]
+        for to in range(self.n):
+            if to != source:
+                network.under_way -= 1
+                self.deliver(item | to)
 
     def _is_quiet(self) -> bool:
         """No process is inside, and no message is under way."""
@@ -211,10 +231,7 @@ class Engine(Out):
         """A queued event happens. Its number tells whether it has been cancelled or replaced since."""
         kind = event & ~ARGUMENT
         argument = event & ARGUMENT
-        if kind == ARRIVE:
-            self.network.under_way -= 1
-            self.deliver(argument)
-        elif kind == ASK or kind == LEAVE or kind == ISSUE:
+        if kind == ASK or kind == LEAVE or kind == ISSUE:
             if self.planned[argument] == number:
                 if self.status[argument] == PAUSED:
                     self.planned[argument] = DEFERRED

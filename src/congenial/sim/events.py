@@ -18,6 +18,7 @@ SCRIPTED: Final = 5 << KIND  # a scripted change of the faults in force: index
 RANDOM: Final = 6 << KIND  # a random fault strikes: index, process
 ANNOUNCE: Final = 7 << KIND  # the failure detector announces that a process has crashed or recovered: process
 ISSUE: Final = 8 << KIND  # a process issues an operation
+ARRIVE_EVERYWHERE: Final = 9 << KIND  # all copies of a message arrive, one after the other: envelope
 
 PROCESS_BITS: Final = 20
 PROCESS_MASK: Final = (1 << PROCESS_BITS) - 1

@@ -15,9 +15,9 @@ from mypy_extensions import i64
 
 from congenial.kernel.message import Message
 from congenial.kernel.trace import DROP, SEND, Trace, message_event
-from congenial.sim.chance import Distribution, Exponential
+from congenial.sim.chance import Constant, Distribution, Exponential
 from congenial.sim.channels import ChannelOrder, OrderedBag
-from congenial.sim.events import ARRIVE, PROCESS_BITS, TRANSMITTED
+from congenial.sim.events import ARRIVE, ARRIVE_EVERYWHERE, PROCESS_BITS, TRANSMITTED
 from congenial.sim.meter import Meter
 from congenial.sim.queue import Bag, EventQueue
 
@@ -54,7 +54,10 @@ class Network:
         self.memoryless = isinstance(delay, Exponential) and not (fifo and (faulty or bandwidth > 0.0))
         self.bag = Bag()
         self.in_order = OrderedBag(n, delay.mean, self.bag, random) if fifo and self.memoryless else None
-        self.order = ChannelOrder(n) if fifo and not self.memoryless else None
+        # Channels with constant delays keep the order anyway, unless longer messages take longer. Where there are
+        # faults, random numbers are drawn for the order.
+        keeps_order = isinstance(delay, Constant) and bandwidth == 0.0 and not faulty
+        self.order = ChannelOrder(n) if fifo and not self.memoryless and not keeps_order else None
         self.under_way: i64 = 0  # messages in the queue, or deferred because their receiver is paused
         # by envelope
         self.messages = vec[Message | None]()
@@ -155,16 +158,21 @@ class Network:
         random = self.random
         order = self.order
         queue = self.queue
-        channel = source * self.n
+        n = self.n
+        self.under_way += n - 1
+        if order is None and isinstance(delay, Constant):
+            queue.push(start + delay.mean, ARRIVE_EVERYWHERE | base)
+            return
+        event = ARRIVE | base
+        channel = source * n
         to: i64 = 0
-        while to < self.n:
+        while to < n:
             if to != source:
                 arrival = start + delay.draw(random)
                 if order is not None:
                     arrival = order.after(channel + to, arrival)
-                queue.push(arrival, ARRIVE | base | to)
+                queue.push(arrival, event | to)
             to += 1
-        self.under_way += self.n - 1
 
     def _schedule(self, start: float, base: i64, source: i64, to: i64) -> None:
         arrival = start + self.delay.draw(self.random)

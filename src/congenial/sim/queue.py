@@ -12,180 +12,262 @@ from librt.vecs import append, vec
 from mypy_extensions import i64
 
 FEW: Final = 512  # events, for which a heap alone is good enough
-PER_BUCKET: Final = 8  # events, about
+PILES: Final = 64
+LATER: Final = 64.0  # the last pile, as a float: for all that is after the others
+PER_BUCKET: Final = 2  # events, about, when a pile is divided; more may come later
+LONGEST_RUN: Final = 32  # events that are sorted by insertion
 
 
 @final
 class EventQueue:
     """Events by time; events at the same time, in the order in which they were put in.
 
-    Few events are kept in a heap. Of many, the heap has only the next ones. The others lie in buckets, not sorted: one
-    for each interval of time, and one for all that is beyond. When the heap is empty, the next bucket is emptied into
-    it. When that is the one for all beyond, its events are divided into new buckets. So an event costs about the same,
-    however many there are.
+    Few events are kept in a heap. Many lie on piles, one for each interval of time, and one for all that is later. When
+    the time of a pile comes, it is divided into buckets, for short intervals; and when the time of a bucket comes, its
+    few events are sorted: they are the run. What is put in for the same short interval after that goes into the heap.
+    So the first event of all is the first one of the run or of the heap. When all piles are used up, what was later is
+    divided into new piles.
+
+    So an event costs about the same, however many there are. However much memory the piles need, it is written and read
+    in order; what is accessed at random, in the buckets of one pile, stays in the processor's cache.
     """
 
     def __init__(self) -> None:
         self.size: i64 = 0
         self.count: i64 = 0  # events ever put in: the number of the latest
+        self.next_time = inf  # of the first event
+        self.number: i64 = 0  # of the event that was taken out last
         self._heap = Heap()
-        self._few: i64 = FEW
-        self._start = 0.0  # of the first interval
-        self._scale = 0.0  # intervals per unit of time
-        self._next = inf  # the first bucket whose events are not in the heap
-        self._beyond: i64 = 0  # the last bucket
-        self._tops = vec[i64]([-1])  # by bucket: the place of its latest event, or -1
-        # by place: events in buckets; eight places in a row, a chunk, are of the same bucket, and close in memory
-        self._times = vec[float]()
-        self._numbers = vec[i64]()
-        self._payloads = vec[i64]()
-        self._links = vec[i64]()  # by chunk: the place of the bucket's latest event before, or -1
-        self._free: i64 = -1  # a chunk to be used again, whose link is the next one
+        self._few: i64 = FEW  # as many events may be in the heap before they are divided
+        # the run: the times of its events, with `inf` behind them, and their places in the present pile
+        self._run_times = vec[float]([inf] * (LONGEST_RUN + 1))
+        self._run_places = vec[i64]([0] * (LONGEST_RUN + 1))
+        self._run_at: i64 = 0
+        # the buckets: parts of the present pile
+        self._present = Pile()
+        self._links = vec[i64]()  # by place: that of the bucket's next event; for the last one, that of the first
+        self._lasts = vec[i64]()  # by bucket: the place of its last event, or -1
+        self._last_bucket: i64 = -1
+        self._next_bucket: i64 = 0  # the first one whose time has not come
+        self._bucket = inf  # the same number; `inf` if there is none
+        self._bucket_start = 0.0  # of the first interval
+        self._bucket_scale = 0.0  # intervals per unit of time
+        # the piles
+        self._piles = vec[Pile]([Pile() for _ in range(PILES + 1)])
+        self._pile = inf  # the first one whose time has not come; `inf` if all events are in the heap
+        self._pile_start = 0.0
+        self._pile_scale = 0.0
 
     def push(self, time: float, payload: i64) -> i64:
         """Put an event in and return its number."""
         number = self.count + 1
         self.count = number
         self.size += 1
-        bucket = (time - self._start) * self._scale
-        if bucket >= self._next:
-            self._put_off(bucket, time, number, payload)
-            if self._heap.size == 0:
+        pile = (time - self._pile_start) * self._pile_scale
+        if pile >= self._pile:
+            at: i64 = int(min(pile, LATER))
+            self._piles[at].put(time, number, payload)
+            if self.size == 1:
                 self._refill()
-        else:
-            self._heap.push(time, number, payload)
-            if self._beyond == 0 and self._heap.size > self._few:
-                self._divide_heap()
+            return number
+        bucket = (time - self._bucket_start) * self._bucket_scale
+        if bucket >= self._bucket:
+            place = self._present.size
+            self._present.put(time, number, payload)
+            if place == i64(len(self._links)):
+                self._links = append(self._links, place)
+            self._put_off(place, bucket)
+            if self.size == 1:
+                self._refill()
+            return number
+        self._heap.push(time, number, payload)
+        if time < self.next_time:
+            self.next_time = time
+        if self._pile == inf and self.size > self._few:
+            self._divide_heap()
         return number
-
-    def next_time(self) -> float:
-        return self._heap.times[0]
-
-    def next_number(self) -> i64:
-        return self._heap.numbers[0]
 
     def pop(self) -> i64:
         """Take the first event out and return it."""
-        first = self._heap.pop()
+        at = self._run_at
+        time = self._run_times[at]
+        # Of two at the same time, that of the run was put in first. An event that is infinitely late is in the heap.
+        if time <= self._heap.times[0] and time < inf:
+            place = self._run_places[at]
+            self.number = self._present.numbers[place]
+            first = self._present.payloads[place]
+            self._run_at = at + 1
+            time = self._run_times[at + 1]
+        else:
+            self.number = self._heap.numbers[0]
+            first = self._heap.pop()
         self.size -= 1
-        if self._heap.size == 0 and self.size > 0:
+        earliest = self._heap.times[0]
+        self.next_time = time if time < earliest else earliest
+        if self.next_time == inf and self.size > 0 and self._heap.size == 0:
             self._refill()
         return first
 
-    # -- buckets ---------------------------------------------------------------------------------------
+    # -- what is not next --------------------------------------------------------------------------------
 
-    def _put_off(self, bucket: float, time: float, number: i64, payload: i64) -> None:
-        at = self._beyond
-        if bucket < float(at):
-            at = int(bucket)
-        top = self._tops[at]
-        place = top + 1
-        if place & 7 == 0:  # the first one of its chunk
-            chunk = self._free
-            if chunk < 0:
-                chunk = self._new_chunk()
-            self._free = self._links[chunk]
-            self._links[chunk] = top
-            place = chunk << 3
-        self._times[place] = time
-        self._numbers[place] = number
-        self._payloads[place] = payload
-        self._tops[at] = place
-
-    def _new_chunk(self) -> i64:
-        for _ in range(8):
-            self._times = append(self._times, 0.0)
-            self._numbers = append(self._numbers, i64(0))
-            self._payloads = append(self._payloads, i64(0))
-        self._links = append(self._links, i64(-1))
-        return i64(len(self._links)) - 1
+    def _put_off(self, place: i64, bucket: float) -> None:
+        """Put an event of the present pile into a bucket."""
+        at: i64 = int(bucket)
+        if at > self._last_bucket:  # by rounding
+            at = self._last_bucket
+        links = self._links
+        lasts = self._lasts
+        last = lasts[at]
+        lasts[at] = place
+        if last < 0:
+            links[place] = place
+        else:
+            links[place] = links[last]
+            links[last] = place
 
     def _refill(self) -> None:
-        """Put the next events into the heap, which is empty."""
-        while self._heap.size == 0:
-            at: i64 = int(self._next)
-            tops = self._tops
-            while at < self._beyond and tops[at] < 0:
+        """Put the next events into the run or the heap, which are both used up."""
+        lasts = self._lasts
+        while True:
+            at = self._next_bucket
+            while at <= self._last_bucket and lasts[at] < 0:
                 at += 1
-            self._next = float(at + 1)
-            if at < self._beyond:
-                self._empty(at)
-            else:
-                self._divide()
+            self._next_bucket = at + 1
+            self._bucket = float(at + 1) if at < self._last_bucket else inf
+            if at <= self._last_bucket:
+                self._begin(lasts[at])
+                lasts[at] = -1
+                return
+            if not self._next_pile():
+                return
+            lasts = self._lasts
 
-    def _empty(self, at: i64) -> None:
-        """Put all events of a bucket into the heap."""
-        heap = self._heap
-        times = self._times
-        numbers = self._numbers
-        payloads = self._payloads
-        top = self._tops[at]
-        self._tops[at] = -1
-        while top >= 0:
-            chunk = top >> 3
-            place = chunk << 3
-            while place <= top:
-                heap.push(times[place], numbers[place], payloads[place])
-                place += 1
-            top = self._discard(chunk)
+    def _begin(self, last: i64) -> None:
+        """The time of a bucket has come: its events become the run. If there are many, the rest goes into the heap."""
+        present = self._present
+        times = present.times
+        links = self._links
+        run_times = self._run_times
+        run_places = self._run_places
+        size: i64 = 0
+        place = last
+        while size < LONGEST_RUN:
+            place = links[place]
+            time = times[place]
+            at = size
+            while at > 0 and run_times[at - 1] > time:
+                run_times[at] = run_times[at - 1]
+                run_places[at] = run_places[at - 1]
+                at -= 1
+            run_times[at] = time
+            run_places[at] = place
+            size += 1
+            if place == last:
+                break
+        run_times[size] = inf
+        self._run_at = 0
+        while place != last:
+            place = links[place]
+            self._heap.push(times[place], present.numbers[place], present.payloads[place])
+        self.next_time = min(run_times[0], self._heap.times[0])
 
-    def _discard(self, chunk: i64) -> i64:
-        """The chunk can be used again. Returns its link."""
-        link = self._links[chunk]
-        self._links[chunk] = self._free
-        self._free = chunk
-        return link
+    def _next_pile(self) -> bool:
+        """Divide the next pile into buckets, which are all empty. False if what is left went into the heap instead."""
+        at: i64 = int(self._pile)
+        while at < PILES and self._piles[at].size == 0:
+            at += 1
+        if at == PILES:
+            return self._divide()
+        present = self._piles[at]
+        self._piles[at] = self._present
+        self._piles[at].size = 0
+        size = present.size
+        buckets = size // PER_BUCKET + 1
+        while i64(len(self._links)) < size:
+            self._links = append(self._links, i64(-1))
+        while i64(len(self._lasts)) < buckets:
+            self._lasts = append(self._lasts, i64(-1))
+        start = self._pile_start + float(at) / self._pile_scale
+        scale = self._pile_scale * float(buckets)
+        self._present = present
+        self._last_bucket = buckets - 1
+        self._next_bucket = 0
+        self._bucket = 0.0
+        self._bucket_start = start
+        self._bucket_scale = scale
+        self._pile = float(at + 1)
+        times = present.times
+        place: i64 = 0
+        while place < size:
+            self._put_off(place, (times[place] - start) * scale)
+            place += 1
+        return True
 
-    def _divide(self) -> None:
-        """Divide the events beyond all intervals into new buckets; or, if there are few, put them into the heap."""
-        times = self._times
-        top = self._tops[self._beyond]
+    def _divide(self) -> bool:
+        """Divide the last pile into new ones; or, if it is small, put it into the heap, and return False."""
+        last = self._piles[PILES]
+        times = last.times
+        numbers = last.numbers
+        payloads = last.payloads
+        count = last.size
+        last.size = 0
         least = inf
         total = 0.0
-        count: i64 = 0
-        rest = top
-        while rest >= 0:
-            place = rest & -8
-            while place <= rest:
-                least = min(least, times[place])
-                total += times[place]
-                count += 1
-                place += 1
-            rest = self._links[rest >> 3]
-        spread = 2.0 * (total / float(count) - least)  # a few that are far away do not matter
-        buckets = count // PER_BUCKET
-        scale = float(buckets) / spread if spread > 0.0 else inf
+        for at in range(count):
+            least = min(least, times[at])
+            total += times[at]
+        spread = 3.0 * (total / float(count) - least)  # a few that are far away do not matter
+        scale = LATER / spread if spread > 0.0 else inf
         if count <= FEW or not 0.0 < scale < inf:
             self._few = max(i64(FEW), 2 * count)
-            self._empty(self._beyond)
-            self._beyond = 0
-            self._scale = 0.0
-            self._next = inf
-            return
-        self._tops[self._beyond] = -1
-        while i64(len(self._tops)) <= buckets:
-            self._tops = append(self._tops, i64(-1))
-        self._beyond = buckets
-        self._start = least
-        self._scale = scale
-        self._next = 0.0
-        while top >= 0:
-            chunk = top >> 3
-            place = chunk << 3
-            while place <= top:
-                time = self._times[place]
-                self._put_off((time - least) * scale, time, self._numbers[place], self._payloads[place])
-                place += 1
-            top = self._discard(chunk)
+            self._pile = inf
+            self._pile_scale = 0.0
+            for at in range(count):
+                self._heap.push(times[at], numbers[at], payloads[at])
+            self._run_at = 0
+            self._run_times[0] = inf
+            self.next_time = self._heap.times[0]
+            return False
+        self._pile = 0.0
+        self._pile_start = least
+        self._pile_scale = scale
+        for at in range(count):
+            pile = (times[at] - least) * scale
+            to: i64 = int(min(pile, LATER))
+            self._piles[to].put(times[at], numbers[at], payloads[at])
+        return True
 
     def _divide_heap(self) -> None:
         heap = self._heap
+        last = self._piles[PILES]
         while heap.size > 0:
-            self._put_off(0.0, heap.times[0], heap.numbers[0], heap.payloads[0])
+            last.put(heap.times[0], heap.numbers[0], heap.payloads[0])
             heap.pop()
-        self._divide()
-        if heap.size == 0:
+        if self._divide():
             self._refill()
+
+
+@final
+class Pile:
+    """Events in the order in which they were put in."""
+
+    def __init__(self) -> None:
+        self.size: i64 = 0
+        self.times = vec[float]()
+        self.numbers = vec[i64]()
+        self.payloads = vec[i64]()
+
+    def put(self, time: float, number: i64, payload: i64) -> None:
+        at = self.size
+        self.size = at + 1
+        if at == i64(len(self.times)):
+            self.times = append(self.times, time)
+            self.numbers = append(self.numbers, number)
+            self.payloads = append(self.payloads, payload)
+        else:
+            self.times[at] = time
+            self.numbers[at] = number
+            self.payloads[at] = payload
 
 
 @final
@@ -194,9 +276,9 @@ class Heap:
 
     def __init__(self) -> None:
         self.size: i64 = 0
-        self.times = vec[float]()
-        self.numbers = vec[i64]()
-        self.payloads = vec[i64]()
+        self.times = vec[float]([inf])  # the first one is `inf` if there is none
+        self.numbers = vec[i64]([0])
+        self.payloads = vec[i64]([0])
 
     def push(self, time: float, number: i64, payload: i64) -> None:
         i = self.size
@@ -245,7 +327,7 @@ class Heap:
             payloads[i] = payloads[child]
             i = child
             child = 2 * i + 1
-        times[i] = time
+        times[i] = time if size > 0 else inf
         numbers[i] = number
         payloads[i] = payloads[size]
         return first
