@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from congenial.sim.channels import MOST_DENSE, ChannelOrder, OrderedBag
+from congenial.sim.events import PROCESS_BITS
 from congenial.sim.queue import Bag
 
 MEAN = 2.0
+OTHER = 1000 << PROCESS_BITS  # the message on the other channel
 SENT = (0.0, 0.5, 1.0, 4.0, 4.0, 9.0)  # times at which messages are sent on one channel
 
 
@@ -23,21 +25,21 @@ def arrivals_from_the_bag(rng: Random, seed: int) -> list[float]:
     bag = Bag()
     ordered = OrderedBag(2, MEAN, bag, librt.random.Random(seed))
     now, sent, arrived = 0.0, 0, []
-    ordered.put(1, 1 << 20, now)
+    ordered.put(1, OTHER, now)
     while len(arrived) < len(SENT):
         arrival = now + rng.expovariate(bag.size / MEAN) if bag.size else float("inf")
         if sent < len(SENT) and SENT[sent] <= arrival:
             now = SENT[sent]
-            ordered.put(2, sent, now)
+            ordered.put(2, sent << PROCESS_BITS, now)
             sent += 1
             continue
         now = arrival
         item = bag.take(rng.randrange(bag.size))
-        if item == 1 << 20:
+        if item == OTHER:
             assert ordered.follow(1, now) == -1
             continue
         while item >= 0:
-            assert item == len(arrived)  # in order
+            assert item == len(arrived) << PROCESS_BITS  # in order
             arrived.append(now)
             item = ordered.follow(2, now)
     return arrived
@@ -74,13 +76,13 @@ def test_every_channel_keeps_its_order(n: int, mean: float, steps: list[int | No
     under_way: list[list[int]] = [[], [], [], []]
     for at, step in enumerate([*steps, *[None] * len(steps)]):
         if step is not None:
-            ordered.put(n + step, at << 2 | step, float(at))
+            ordered.put(n + step, at << PROCESS_BITS | step, float(at))
             under_way[step].append(at)
         elif bag.size:
             item = bag.take(rng.randrange(bag.size))
             channel = item & 3
             while item >= 0:
-                assert item >> 2 == under_way[channel].pop(0)
+                assert item >> PROCESS_BITS == under_way[channel].pop(0)
                 item = ordered.follow(n + channel, float(at))
         assert bag.size == sum([bool(messages) for messages in under_way])  # the first of each channel
     assert under_way == [[], [], [], []]

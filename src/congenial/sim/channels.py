@@ -12,6 +12,7 @@ from librt.random import Random
 from librt.vecs import append, vec
 from mypy_extensions import i32, i64
 
+from congenial.sim.events import PROCESS_BITS
 from congenial.sim.queue import Bag
 
 MOST_DENSE: Final = 2000  # processes whose channels are in an array; those of more are in a dictionary
@@ -61,18 +62,19 @@ class OrderedBag:
         self.sparse: dict[int, int] = {}
         # by place in a line; the last one's `behind` is the first one
         self.items = vec[i64]()
-        self.sent = vec[float]()
-        self.behind = vec[i64]()
+        self.behind = vec[i32]()
         self.free: i64 = -1  # a place to be used again; its `behind` is the next one
+        self.sent = vec[float]()  # by envelope: when it was sent
 
     def put(self, channel: i64, item: i64, now: float) -> None:
         """A message is sent."""
+        self._note(item, now)
         last = self._last(channel)
         if last == EMPTY:
             self._set_last(channel, ALONE)
             self.bag.put(item)
         else:
-            self._set_last(channel, self._line_up(last, item, now))
+            self._set_last(channel, self._line_up(last, item))
 
     def put_all(self, base: i64, source: i64, now: float) -> None:
         """A message is sent to everybody."""
@@ -85,6 +87,7 @@ class OrderedBag:
                     self.put(channel + to, base + to, now)
                 to += 1
             return
+        self._note(base, now)
         # the same without calls: that is half of the time
         lasts = self.last
         bag = self.bag
@@ -95,7 +98,7 @@ class OrderedBag:
                     lasts[channel + to] = ALONE
                     bag.put(base + to)
                 else:
-                    lasts[channel + to] = i32(self._line_up(last, base + to, now))
+                    lasts[channel + to] = i32(self._line_up(last, base + to))
             to += 1
 
     def follow(self, channel: i64, now: float) -> i64:
@@ -110,15 +113,15 @@ class OrderedBag:
             if last == ALONE:
                 del self.sparse[channel]
                 return -1
-        place = self.behind[last]
+        place = i64(self.behind[last])
         if place == last:
             self._set_last(channel, ALONE)
         else:
             self.behind[last] = self.behind[place]
-        self.behind[place] = self.free
+        self.behind[place] = i32(self.free)
         self.free = place
         item = self.items[place]
-        if self.mean > 0.0 and self.random.random() < exp((self.sent[place] - now) / self.mean):
+        if self.mean > 0.0 and self.random.random() < exp((self.sent[item >> PROCESS_BITS] - now) / self.mean):
             self.bag.put(item)
             return -1
         return item
@@ -134,21 +137,26 @@ class OrderedBag:
         else:
             self.sparse[channel] = place
 
-    def _line_up(self, last: i64, item: i64, now: float) -> i64:
+    def _note(self, item: i64, now: float) -> None:
+        """Note when an envelope was sent."""
+        envelope = item >> PROCESS_BITS
+        while envelope >= i64(len(self.sent)):
+            self.sent = append(self.sent, now)
+        self.sent[envelope] = now
+
+    def _line_up(self, last: i64, item: i64) -> i64:
         """Put a message behind the last one of its channel, and return its place."""
         place = self.free
         if place >= 0:
-            self.free = self.behind[place]
+            self.free = i64(self.behind[place])
         else:
             place = i64(len(self.items))
             self.items = append(self.items, item)
-            self.sent = append(self.sent, now)
-            self.behind = append(self.behind, place)
+            self.behind = append(self.behind, i32(0))
         self.items[place] = item
-        self.sent[place] = now
         if last == ALONE:
-            self.behind[place] = place
+            self.behind[place] = i32(place)
         else:
             self.behind[place] = self.behind[last]
-            self.behind[last] = place
+            self.behind[last] = i32(place)
         return place

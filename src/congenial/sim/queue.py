@@ -65,8 +65,7 @@ class EventQueue:
         self.size += 1
         pile = (time - self._pile_start) * self._pile_scale
         if pile >= self._pile:
-            at: i64 = int(min(pile, LATER))
-            self._piles[at].put(time, number, payload)
+            self._piles[int(min(pile, LATER))].put(time, number, payload)
             if self.size == 1:
                 self._refill()
             return number
