@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mypy_extensions import mypyc_attr
+from mypy_extensions import i64, mypyc_attr
 
 from congenial.kernel.errors import ConfigError
 
@@ -24,14 +24,14 @@ class Vector:
 
     def __init__(self, n: int, compressed: bool) -> None:
         self.compressed = compressed
-        self.values = [0] * n
+        self.values: list[i64] = [0] * n
         self.copy: tuple[int, ...] = ()  # of the values, if it was made since they last changed
         self.version = 0  # counts changes
-        self.changed = [0] * n  # the version in which each entry last changed
+        self.changed: list[i64] = [0] * n  # the version in which each entry last changed
         self.told = [0] * n  # the version last sent to each process
         self.outdated = -1  # half of the entries have changed since this version, or more
 
-    def raise_to(self, place: int, value: int) -> None:
+    def raise_to(self, place: i64, value: i64) -> None:
         if value > self.values[place]:
             self.values[place] = value
             self.copy = ()
@@ -57,30 +57,37 @@ class Vector:
         self.told[receiver] = self.version
         if since <= self.outdated:
             return self.full()
-        changed = self.changed
-        places = [place for place in range(len(changed)) if changed[place] > since]
-        if 2 * len(places) >= len(changed):
-            if len(changed) >= LONG:
+        places: list[int] = []
+        latest: i64 = since
+        place: i64 = 0
+        for version in self.changed:
+            if version > latest:
+                places.append(place)
+            place += 1
+        if 2 * len(places) >= len(self.changed):
+            if len(self.changed) >= LONG:
                 self.outdated = since
             return self.full()
         values = self.values
         return tuple(places + [values[place] for place in places])
 
-    def merge(self, packed: tuple[int, ...]) -> None:
+    def merge(self, packed: tuple[i64, ...]) -> None:
         """Learn what another process sent."""
         values = self.values
+        place: i64 = 0
         if len(packed) == len(values):
-            for place in range(len(values)):
-                value = packed[place]
+            for value in packed:
                 if value > values[place]:
                     self.raise_to(place, value)
+                place += 1
         else:
-            count = len(packed) // 2
-            for at in range(count):
-                place = packed[at]
-                value = packed[count + at]
+            count: i64 = len(packed) // 2
+            at = count
+            for place in packed[:count]:
+                value = packed[at]
                 if value > values[place]:
                     self.raise_to(place, value)
+                at += 1
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
