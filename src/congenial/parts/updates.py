@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from mypy_extensions import mypyc_attr
+from mypy_extensions import i64, mypyc_attr
 
 from congenial.parts.rows import place_in
 
@@ -23,8 +23,8 @@ class Updates:
     def __init__(self) -> None:
         self.processes: list[int] = []  # those of which something is known, in ascending order
         self.items: list[Any] = []  # each of them with its number; travels as it is, so that it is made once
-        self.changed: list[int] = []  # the date when each number last grew
-        self.date = 0  # grows when a reader is told something
+        self.changed: list[i64] = []  # the date when each number last grew
+        self.date: i64 = 0  # grows when a reader is told something
         self.told: dict[int, int] = {}  # by reader: it knows of all changes before this date
 
     @property
@@ -45,20 +45,22 @@ class Updates:
 
     def tell(self, reader: int) -> Items:
         """What a reader has not been told yet; it counts as told from now on. A reader is not told about itself."""
-        since = self.told.get(reader, 0)
+        since: i64 = self.told.get(reader, 0)
         today = self.date
-        own = place_in(self.processes, reader)
+        own: i64 = place_in(self.processes, reader)
         if own < len(self.processes) and self.processes[own] != reader:
             own = -1  # nothing is known of the reader
         known = self.items
         items: list[Any] = []
         grown = False  # has any number grown since a reader was told something?
-        for at, date in enumerate(self.changed):
+        at: i64 = 0
+        for date in self.changed:
             if date >= since:
                 if date == today:
                     grown = True
                 if at != own:
                     items.append(known[at])
+            at += 1
         if grown:
             self.date += 1
         self.told[reader] = self.date

@@ -25,7 +25,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from mypy_extensions import mypyc_attr
+from mypy_extensions import i64, mypyc_attr
 
 from congenial.algorithms.group import surrogate_b, surrogate_quorum
 from congenial.algorithms.group.surrogate_b import Released, SurrogateB
@@ -59,7 +59,8 @@ class Surrogate(SurrogateB):
 
     def __init__(self, me: int, n: int, quorums: Quorums | Information) -> None:
         super().__init__(me, n, quorums)
-        self.over = [0] * n  # as a requester: each process's last request known to be over, or 0         staleList
+        # as a requester: each process's last request known to be over, or 0                              staleList
+        self.over: list[i64] = [0] * n
         self.news = Updates()  # the same as a member, with what each process was told                    staleList
 
     # -- leaders and followers -------------------------------------------------------------------------
@@ -68,7 +69,8 @@ class Surrogate(SurrogateB):
         if not isinstance(msg, Locked):
             raise self.unexpected(member, msg)
         over = self.over
-        for process, number in msg.over:  # even if the LOCKED is stale: this is told only once
+        items: tuple[tuple[i64, i64], ...] = msg.over
+        for process, number in items:  # even if the LOCKED is stale: this is told only once
             if number > over[process]:
                 over[process] = number
         super()._on_locked(member, msg, out)
