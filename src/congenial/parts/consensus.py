@@ -137,7 +137,7 @@ class Consensus(Part):
 
     def propose(self, instance: int, value: object, out: Out) -> None:
         """Take part in an instance. If a process proposes several values, the first counts."""
-        if instance < self.low or instance in self.decisions or instance in self.proposals:
+        if instance in self.proposals or instance in self.decisions or instance < self.low:
             return
         self.proposals[instance] = value
         campaign = self.campaigns.get(instance)

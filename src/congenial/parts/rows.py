@@ -67,6 +67,15 @@ def least(row: list[int]) -> int:
     return found
 
 
+def is_any_up_to(row: list[int], bound: int) -> bool:
+    """True if a number in the row is not larger than a bound.
+
+    >>> is_any_up_to([3, 1, 2], 1), is_any_up_to([3, 1, 2], 0)
+    (True, False)
+    """
+    return any(value <= bound for value in row)
+
+
 def is_among(members: list[int], member: int) -> bool:
     """As `member in members`, which takes several times as long compiled.
 

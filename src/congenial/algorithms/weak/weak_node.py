@@ -13,7 +13,7 @@ from congenial.kernel.node import INSIDE, Node
 from congenial.kernel.out import Out
 from congenial.kernel.spec import Option
 from congenial.kernel.state import freeze, thaw
-from congenial.parts.rows import least
+from congenial.parts.rows import is_any_up_to, least
 from congenial.problems.weak import Resource, build_resource
 
 RESOURCE = Option(
@@ -95,8 +95,10 @@ class WeakNode(Node):
             self._prune(min(self.reached))
 
     def _on_progress(self, src: int, place: int) -> None:
-        self.reached[src] = max(self.reached[src], place)
-        self._prune(least(self.reached))
+        before = self.reached[src]
+        self.reached[src] = max(before, place)
+        if not is_any_up_to(self.reached, before):  # then it was the last one
+            self._prune(least(self.reached))
 
     def _prune(self, stable: int) -> None:
         """All processes have what is at or below that place."""

@@ -185,10 +185,14 @@ class WMEConsensusFast(WeakNode):
     def _is_over(self, section: int) -> bool:
         return section < self.section or (section == self.section and not self.queue)
 
-    def _is_settled(self, command: Command) -> bool:
-        kind, process, number, section, _ = command
+    def _is_settled(self, command: tuple[Any, ...]) -> bool:
+        # Most are requests. A `Command` would be taken apart, all of it, for each of them.
+        kind: int = command[0]
+        process: int = command[1]
+        number: int = command[2]
         if kind == ENTER:
             return number <= self.asked[process]
+        section: int = command[3]
         return self._is_over(section) or (kind == INVOKE and number <= self.invoked[process])
 
     def _carry_out(self, command: Command, out: Out) -> None:
