@@ -88,7 +88,7 @@ class OrderedBag:
                 to += 1
             return
         self._note(base, now)
-        # the same without calls: that is half of the time
+        # the same, with fewer calls
         lasts = self.last
         bag = self.bag
         while to < n:

@@ -2,7 +2,8 @@
 
 Where channels delay messages exponentially, messages on their way are in a bag from which the engine draws (`Bag` says
 why that is right, and `OrderedBag` why it is for FIFO channels). Otherwise every copy of a message is an event in the
-queue: also on FIFO channels that lose or reorder messages, or take time to transmit them.
+queue: also on FIFO channels that lose or reorder messages, or take time to transmit them. Only where delays are
+constant and nothing goes wrong, all copies of a broadcast are one event.
 """
 
 from __future__ import annotations
