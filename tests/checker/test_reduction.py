@@ -21,7 +21,7 @@ from congenial.checker.counterexample import path_to
 from congenial.checker.events import HEADER
 from congenial.checker.explore import Explorer
 from congenial.checker.faults import ILLEGAL, SAFETY
-from congenial.checker.movers import Movers, Situation
+from congenial.checker.movers import Debt, Movers
 from congenial.checker.result import CheckResult
 from congenial.checker.rules import Rules
 from congenial.checker.world import World
@@ -180,15 +180,15 @@ LIMIT = 4000
 def explored(algorithm: type[Node], n: int, rules: Rules, reduce: bool) -> Explorer:
     """Everything, faults included; unlike `check` it does not stop at the first."""
     world = World(System(algorithm, n), rules)
-    exceptions: set[Situation] = set()
+    exceptions: set[Debt] = set()
     while True:
         movers = Movers(world, exceptions) if reduce else None
         explorer = Explorer(world, LIMIT, movers)
         explorer.run(stop_at_first=False)
-        failure = movers.failure() if movers is not None else None
-        if failure is None:
+        failures = movers.failures() if movers is not None else set()
+        if not failures:
             return explorer
-        exceptions.add(failure)
+        exceptions |= failures
 
 
 def ends(explorer: Explorer) -> set[object]:

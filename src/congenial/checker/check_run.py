@@ -16,7 +16,7 @@ from congenial.checker.explore import Explorer
 from congenial.checker.faults import BOUND, DEADLOCK, STARVATION, Fault
 from congenial.checker.graph import StateGraph
 from congenial.checker.graph_faults import Costs, broken_law, costs_of, starvation
-from congenial.checker.movers import Movers, Situation
+from congenial.checker.movers import Debt, Movers
 from congenial.checker.result import CheckResult
 from congenial.checker.rules import Rules
 from congenial.checker.symmetry import Symmetry
@@ -26,7 +26,6 @@ from congenial.kernel.garbage import fewer_collections
 from congenial.systems.system import System
 
 SMALL = 1_000_000  # states, up to which a system is explored whole
-MOST_EXCEPTIONS = 16
 FIRST_LIMIT = 1000  # states explored before a reduction is verified for the first time
 
 Progress = Callable[[int, int], None]
@@ -43,7 +42,8 @@ class CheckRun:
         self.progress = progress
         self.plain = not rules.faults and not rules.operations
         believes = system.node(0).has_beliefs()  # what is left out could hold a contradiction
-        self.reduce = reduce is not False and self.plain and not rules.timers_wait and not believes
+        unfit = believes or rules.operations > 0 or rules.timers_wait or rules.vanishing
+        self.reduce = reduce is not False and not unfit
         self.whole_first = reduce is None
         self.symmetry = symmetry
         if symmetry and system.spec.symmetry is None:
@@ -101,21 +101,18 @@ class CheckRun:
             explorer = self._run(world, min(SMALL, self.limit), None)
             if explorer.complete or explorer.faults:
                 return explorer
-        exceptions: set[Situation] = set()
+        exceptions: set[Debt] = set()
         limit = min(FIRST_LIMIT, self.limit)
         while True:
             movers = Movers(world, exceptions)
             explorer = self._run(world, limit, movers)
             if explorer.faults:
                 return explorer  # what was found is a real run, whatever was left out
-            failure = movers.failure()
-            if failure is not None:
-                exceptions.add(failure)
-                if self.whole_first and len(exceptions) > MOST_EXCEPTIONS:
-                    return self._run(world, self.limit, None)  # hardly anything left to gain
-            elif explorer.complete or limit == self.limit:
-                return explorer
-            else:
+            failures = movers.failures(explorer.symmetry)
+            exceptions |= failures
+            if not failures:
+                if explorer.complete or limit == self.limit:
+                    return explorer
                 limit = min(8 * limit, self.limit)
 
     def _run(self, world: World, limit: int, movers: Movers | None) -> Explorer:

@@ -16,9 +16,13 @@ from mypy_extensions import i64
 
 from congenial.checker.edges import Edges
 from congenial.checker.events import (
+    CRASHES,
     DELIVER,
+    DUPLICATES,
     HEADER,
     LOSE,
+    LOSSES,
+    MOST_FAULTS,
     PROCESS_SHIFT,
     SENT_SHIFT,
     SUSPECT,
@@ -45,6 +49,7 @@ from congenial.checker.world import World
 from congenial.kernel.judge import is_kept_out
 from congenial.kernel.node import WAITING
 
+UNSAFE: Final = MOST_FAULTS << CRASHES | MOST_FAULTS << LOSSES | MOST_FAULTS << DUPLICATES
 MOST_EARLY: Final = 1000  # immediate deliveries in a row; messages that never come to rest are then explored one by one
 
 
@@ -198,7 +203,7 @@ class Explorer:
             if not wrong:
                 after = self.successors.taken(state, process, event, self.moves.positions[move], number)
                 if self.movers is not None:
-                    self.movers.observe(state[HEADER + process], event)
+                    self.movers.observe(found >> COUNT_BITS)
                     after, wrong = self._settle(after)
             if wrong:
                 self._fail(wrong, index, move, number - (found >> COUNT_BITS), self.early_count)
@@ -247,7 +252,7 @@ class Explorer:
             packet = state[position]
             process = self.world.destinations[packet]
             number = self.world.numbers(state[HEADER + process], DELIVER | packet) >> COUNT_BITS
-            movers.observe(state[HEADER + process], DELIVER | packet)
+            movers.observe(number)
             self.early_count += 1
             self.sent_count += table.sent_firsts[number + 1] - table.sent_firsts[number]
             wrong = self.successors.wrong(state, process, number)
@@ -271,19 +276,29 @@ class Explorer:
     def early_position(self, state: State) -> i64:
         """Where in a state a packet stands that is delivered immediately, or -1."""
         world = self.world
-        movers = self.movers
-        assert movers is not None
+        left = world.budgets[state[0]] & UNSAFE
         position = HEADER + self.n
         end: i64 = len(state)
         previous: i64 = -1
         while position < end:
             packet = state[position]
             key = world.order_keys[packet]
-            if key != previous and movers.is_early(state[HEADER + world.destinations[packet]], packet):
+            if key != previous and self._is_early(state, packet, left):
                 return position
             previous = key
             position += 1
         return -1
+
+    def _is_early(self, state: State, packet: i64, left: i64) -> bool:
+        """True if a packet is delivered immediately, where such faults may still happen."""
+        world = self.world
+        movers = self.movers
+        assert movers is not None
+        process = world.destinations[packet]
+        if left != 0 and (world.rules.victim < 0 or world.rules.victim == process):
+            return False
+        local = state[HEADER + process]
+        return world.ups[local] != 0 and movers.is_early(local, packet)
 
     def _judge_rest(self, state: State, index: i64, rest: i64) -> None:
         """Judge a state in which nothing can happen, at least as long as none leaves."""

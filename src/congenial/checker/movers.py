@@ -5,226 +5,231 @@ front, past everything its receiver did before it came, and the run goes on as i
 do not have to be explored. Moving an entry to the front only makes a stay inside longer. So two stays that overlapped
 still do, and no violation is lost. Only real runs are explored, so no violation is invented.
 
-No algorithm has to say which of its messages are movers. All are assumed to be, the system is explored on that
-assumption, and the assumption is verified. If it fails somewhere, it is given up for that kind of message in that
-situation (the phase of the receiver, whether it may still ask, whether it answers), and the exploration begins again.
+No algorithm has to say which of its messages are movers. All are assumed to be, in every state of their receiver, the
+system is explored on that assumption, and the assumption is verified. Where it fails it is given up, for this message
+in this state of its receiver, and the exploration begins again.
 
-Verification looks at single processes only, and these have few states. Beside every state `now` that a process reached
-in the reduced exploration stand its shadows: the states it could be in if some messages that were delivered immediately
-were still owed to it. In a shadow, the process
+Verification looks at single processes only, and these have few states. A *debt* is a message that may come late: a
+state of a process, and a message that was delivered immediately in it or is still owed to it there. After the message
+the process is ahead of where it was before. Whatever event happens to the process that is ahead may happen, in a run
+in which the message comes late, to the one that is behind. There it must
 
-- must do on every event what it did in `now`,
-- must not be able to do anything else by itself,
-- must do on an owed message what it did when that message was delivered immediately,
-- and must be in `now` when nothing more is owed.
+- send the same messages, as must the owed one when it comes after that event,
+- lead, with the owed message after it, to the same state,
+- and leave the same debt: the message is still owed in the state after the event, and the same holds there.
 
-If all that holds, no other process can tell a late delivery from an early one. Proof: take a run with late messages,
-and move the first of them to the front. The outcome is a run with less to move. By induction, its events at the
-receiver were observed, and so were verified against the shadow.
+And the process that is behind must be able to do nothing by itself that the one ahead cannot.
 
-Two orders still make a difference, so they must not change: on a FIFO channel, that of what a process sends on an owed
-message and what it sends meanwhile; and, where several processes can be inside together, that of entries with fences.
+Proof that this is enough: take any run, and beside it the explored run which makes the same events and delivers early
+what it can. In the latter each process is ahead of the former by a chain of debts, in the order of the early
+deliveries. If the next event of the run is one of the owed messages, it can be moved along the chain to the front, and
+is owed no longer. Every other event happens to the process that is ahead, too, so it was observed there. From link to
+link it can be moved to the front of the chain, which shows that it happened in the verified way. The chain behind it is
+one of debts again. When no message is under way nothing is owed, so both runs have the same ends, and the same messages
+were sent.
+
+Some orders make a difference, so they must not change: on a FIFO channel, that of what a process sends on an owed
+message and what it sends meanwhile; and, where several processes can be inside together or an entry in a later epoch
+supersedes those before it, that of entries with fences. A message must not end a stay early.
+
+Faults: a process that may still crash, or whose messages may still get lost or come twice, gets nothing early, since
+what is owed would be lost or repeated as well. Suspicions are events like others.
 """
 
 from __future__ import annotations
 
-from typing import final
+from typing import Final, final
 
-from mypy_extensions import i64
+from librt.vecs import append, vec
+from mypy_extensions import i64, u8
 
-from congenial.checker.events import ASK, DELIVER, EVENT_BITS
+from congenial.checker.events import ARGUMENT, ASK, EVENT_BITS, EVENT_MASK, LEAVE, SUSPECT, TIMER, TRUST
 from congenial.checker.process_state import Step
+from congenial.checker.step_table import COUNT_BITS
+from congenial.checker.symmetry import Symmetry
 from congenial.checker.world import World
+from congenial.kernel.node import INSIDE
+from congenial.kernel.problem import Problem
 
-Situation = tuple[str, int, bool, bool]
-Owed = tuple[tuple[int, Situation, tuple[int, ...]], ...]
-"""Packets, each with the situation of its early delivery and the packets it made the receiver send."""
+Debt = tuple[int, int]
+"""A state of a process, and a packet that is owed to it."""
 
-MOST_OWED = 12
-MOST_SHADOWS = 20_000
-ENOUGH_BLAME = 200
+MOST_DEBTS: Final = 20  # for each that was made; the debts of states that no run comes to may have no end
+
+UNKNOWN: Final = 0
+LATE: Final = 1
+EARLY: Final = 2
 
 
 @final
 class Movers:
-    def __init__(self, world: World, exceptions: set[Situation]) -> None:
+    def __init__(self, world: World, exceptions: set[Debt]) -> None:
         self.world = world
-        self.exceptions = exceptions  # situations in which messages are not delivered immediately
-        self._company = world.system.problem.admits(1, 0, 0)
-        self._early: dict[int, bool] = {}
-        self._observed: set[int] = set()
-        self._events: dict[int, list[i64]] = {}  # what happened to a process in each of its states
-        self._seen: set[tuple[int, int, Owed, int]] = set()
-        self._pending: list[list[tuple[int, int, Owed, int]]] = []
-        self._least_owing = 0
-        self._most_sent: dict[int, int] = {}
-
-    def situation(self, local: i64, packet: i64) -> Situation:
-        state = self.world.states[local]
-        kind = type(self.world.messages[packet]).__name__
-        answers = len(self.world.steps(local, DELIVER | packet)[0].packets) > 0
-        return (kind, self.world.phases[local], state.left > 0, answers)
+        self.exceptions = exceptions  # what is not delivered immediately
+        problem = world.system.problem
+        self._ordered = problem.admits(1, 0, 0) or type(problem).era is not Problem.era
+        # by the number of a step, the first on its event
+        self._early = vec[u8]()
+        self._observed = vec[u8]()
+        # verification
+        self._events: dict[int, list[int]] = {}  # what can happen to a process in each of its states
+        self._origins: dict[Debt, list[Debt]] = {}  # of each debt those that lead to it
+        self._failed: set[Debt] = set()
+        self._behind: dict[int, list[Debt]] = {}  # the debts that end in a state
+        self._pending: list[tuple[Debt, int]] = []  # to be verified: debts, and what happens to the process ahead
+        self._most = 0
 
     def is_early(self, local: i64, packet: i64) -> bool:
         """True if the packet should be delivered immediately to the process in state `local`."""
-        key: int = local << EVENT_BITS | packet
-        known = self._early.get(key)
-        if known is None:
-            steps = self.world.steps(local, DELIVER | packet)
-            known = self.situation(local, packet) not in self.exceptions and len(steps) == 1
-            if self._company and steps[0].entered and steps[0].fence:
-                known = False  # fences must grow from entry to entry, so the order of entries matters
-            self._early[key] = known
-        return known
+        number = self.world.numbers(local, packet) >> COUNT_BITS
+        while number >= i64(len(self._early)):
+            self._early = append(self._early, u8(UNKNOWN))
+        if self._early[number] == UNKNOWN:
+            early = self._fits(local, packet) and (int(local), int(packet)) not in self.exceptions
+            self._early[number] = u8(EARLY if early else LATE)
+        return self._early[number] == EARLY
 
-    def observe(self, local: i64, event: i64) -> None:
-        """An event happened to a process in state `local`."""
-        key: int = local << EVENT_BITS | event
-        if key not in self._observed:
-            self._observed.add(key)
-            self._events.setdefault(local, []).append(event)
+    def observe(self, number: i64) -> None:
+        """A process took a step, the first on its event with this number."""
+        while number >= i64(len(self._observed)):
+            self._observed = append(self._observed, u8(0))
+        self._observed[number] = 1
 
-    def failure(self) -> Situation | None:
-        """The situation in which an early delivery most often makes a difference; None: the reduction is sound."""
-        blame: dict[Situation, int] = {}
-        self._most_sent = {}
-        self._seen = set()
-        self._pending = [[] for _ in range(MOST_OWED + 2)]
-        for now in self._events:
-            self._add(now, now, (), 0)
-        most = len(self._seen) + MOST_SHADOWS
-        done = [0] * len(self._pending)
-        owing = 0
-        while owing < len(done):  # few owed messages first: these show best which one is to blame
-            if done[owing] == len(self._pending[owing]):
-                if blame:
-                    break
-                owing += 1
-                continue
-            now, shadow, owed, fence = self._pending[owing][done[owing]]
-            done[owing] += 1
-            self._least_owing = owing
-            if owing > MOST_OWED or (owing > 0 and len(self._seen) > most) or not self._check(now, shadow, owed, fence):
-                for debt in owed:
-                    blame[debt[1]] = blame.get(debt[1], 0) + 1
-                if sum(blame.values()) > ENOUGH_BLAME:
-                    break
-            owing = self._least_owing
-        return max(blame, key=lambda situation: (blame[situation], situation)) if blame else None
+    def failures(self, symmetry: Symmetry | None = None) -> set[Debt]:
+        """The early deliveries that may make a difference. None: the reduction is sound."""
+        made: list[Debt] = []
+        for key in self.world.table.known:
+            local, event = key >> EVENT_BITS, key & EVENT_MASK
+            number = self.world.numbers(local, event) >> COUNT_BITS
+            early = number < i64(len(self._early)) and self._early[number] == EARLY
+            observed = number < i64(len(self._observed)) and self._observed[number] != 0
+            if early or observed:
+                for image in [(int(local), int(event))] if symmetry is None else symmetry.images(local, event):
+                    if early:
+                        made.append(image)
+                    if observed:
+                        self._events.setdefault(image[0], []).append(image[1])
+        self._most = MOST_DEBTS * len(made)
+        for debt in made:
+            self._owe(debt, None)
+        done = 0
+        while done < len(self._pending):
+            debt, event = self._pending[done]
+            done += 1
+            if debt not in self._failed and not self._commutes(debt, event):
+                self._fail(debt)
+        failed = [debt for debt in made if debt in self._failed]
+        if symmetry is None:
+            return set(failed)
+        return {image for debt in failed for image in symmetry.images(i64(debt[0]), i64(debt[1]))}
 
-    def _add(self, now: int, shadow: int, owed: Owed, fence: int) -> None:
-        entry = (now, shadow, owed, fence)
-        if entry not in self._seen:
-            self._seen.add(entry)
-            owing = min(len(owed), MOST_OWED + 1)
-            self._pending[owing].append(entry)
-            self._least_owing = min(self._least_owing, owing)
+    # -- debts -----------------------------------------------------------------------------------------
 
-    def _check(self, now: int, shadow: int, owed: Owed, fence: int) -> bool:
-        """True if the shadow behaves as `now` does, which is ahead of it by an entry with `fence`."""
+    def _fits(self, local: i64, packet: i64) -> bool:
+        """True if a delivery, looked at alone, may be made early."""
+        steps = self.world.steps(local, packet)
+        step = steps[0]
+        if len(steps) != 1 or step.error:
+            return False
         world = self.world
-        events = self._events.get(now, [])
-        for event in world.own_events(shadow):
-            if event not in events and event not in world.own_events(now):
+        if step.entered and ((self._ordered and step.fence) or world.phases[step.after] != INSIDE):
+            return False
+        if world.phases[local] != INSIDE:
+            return True
+        same_stay = world.groups[local] == world.groups[step.after] and world.eras[local] == world.eras[step.after]
+        return not step.entered and world.phases[step.after] == INSIDE and same_stay
+
+    def _owe(self, debt: Debt, origin: Debt | None) -> None:
+        known = self._origins.get(debt)
+        if known is not None:
+            if origin is not None:
+                known.append(origin)
+                if debt in self._failed:
+                    self._fail(origin)
+            return
+        self._origins[debt] = [] if origin is None else [origin]
+        local, packet = debt
+        if not self._fits(local, packet) or len(self._origins) > self._most:
+            self._fail(debt)
+            return
+        ahead = int(self.world.steps(local, packet)[0].after)
+        possible = self.world.own_events(ahead)
+        if any([event not in possible for event in self.world.own_events(local)]):
+            self._fail(debt)
+            return
+        self._behind.setdefault(ahead, []).append(debt)
+        self._happens(local, packet)
+        for event in self._events.get(ahead, []):
+            self._pending.append((debt, event))
+
+    def _happens(self, local: int, event: int) -> None:
+        events = self._events.setdefault(local, [])
+        if event not in events:
+            events.append(event)
+            for debt in self._behind.get(local, []):
+                self._pending.append((debt, event))
+
+    def _fail(self, debt: Debt) -> None:
+        """Give up a debt and those that lead to it."""
+        stack = [debt]
+        while stack:
+            failed = stack.pop()
+            if failed not in self._failed:
+                self._failed.add(failed)
+                stack.extend(self._origins[failed])
+
+    def _commutes(self, debt: Debt, event: i64) -> bool:
+        """True if what happens to the process that is ahead makes no difference to the debt."""
+        world = self.world
+        local, packet = debt
+        if not self._can_precede(debt, event):
+            return True
+        owed = world.steps(local, packet)[0]
+        late = world.steps(local, event)
+        observed = world.steps(owed.after, event)
+        if len(late) != len(observed):
+            return False
+        debts: list[Debt] = []
+        for step, ahead in zip(late, observed, strict=True):
+            then = world.steps(step.after, packet)
+            if step.error or ahead.error or len(then) != 1 or then[0].error:
                 return False
-        for event in events:
-            observed = world.steps(now, event)
-            if event < ASK and self.is_early(now, event):
-                self._owe(observed[0], shadow, owed, event, self.situation(now, event), fence)
-            if self._must_wait(event, shadow, owed):
-                continue
-            steps = world.steps(shadow, event)
-            if not same(steps, observed):
+            if then[0].after != ahead.after or not self._same_sent(owed, ahead, step, then[0]):
                 return False
-            for step, original in zip(steps, observed, strict=True):
-                if self._overtakes(step, owed, -1):
-                    return False
-                ahead = original.fence if original.entered else fence
-                if ahead and not step.entered and self._company:
-                    return False  # the order of entries matters, where there can be others inside
-                if step.entered and step.fence != ahead:
-                    return False
-                self._add(original.after, step.after, owed, 0 if step.entered else ahead)
-        for position in range(len(owed)):
-            packet, _, sent = owed[position]
-            if self._must_wait(packet, shadow, owed[:position]):
-                continue
-            steps = world.steps(shadow, DELIVER | i64(packet))
-            step = steps[0]
-            if len(steps) != 1 or step.error or tuple(step.packets) != sent:
+            if entries(owed, ahead) != entries(step, then[0]):
                 return False
-            if self._overtakes(step, owed, position) or (step.entered and step.fence != fence):
+            if self._ordered and (step.entered or ahead.entered) and step.fence != ahead.fence:
                 return False
-            rest = owed[:position] + owed[position + 1 :]
-            if rest:
-                self._add(now, step.after, rest, 0 if step.entered else fence)
-            elif step.after != now:
-                return False
+            debts.append((int(step.after), packet))
+        self._happens(local, event)
+        for following in debts:
+            self._owe(following, debt)
         return True
 
-    def _must_wait(self, event: i64, shadow: int, owed: Owed) -> bool:
-        """True if an event must wait for what is owed: if an owed message makes it possible, or is ahead of it on a
-        FIFO channel."""
+    def _can_precede(self, debt: Debt, event: i64) -> bool:
+        """True if an event of the process that is ahead can happen before the owed message comes."""
         world = self.world
-        if event >= ASK:
-            return event not in world.own_events(shadow)
-        return world.fifo and any([world.sources[debt[0]] == world.sources[event] for debt in owed])
+        local, packet = debt
+        if event == packet:
+            return False  # another copy of it
+        if event < ASK:
+            return not world.fifo or world.sources[packet] != world.sources[event]
+        kind = event & ~ARGUMENT
+        if kind == SUSPECT or kind == TRUST:
+            return True
+        return (kind == ASK or kind == LEAVE or kind == TIMER) and event in world.own_events(local)
 
-    def _overtakes(self, step: Step, owed: Owed, position: int) -> bool:
-        """Does what a step sends overtake, on a FIFO channel, what was sent on the early delivery of a message that is
-        still owed (other than the one at `position`, which the step is about)?"""
-        world = self.world
-        if not world.fifo or not step.packets:
-            return False
-        receivers = [world.destinations[packet] for packet in step.packets]
-        for other in range(len(owed)):
-            if other != position and any([world.destinations[packet] in receivers for packet in owed[other][2]]):
-                return True
-        return False
+    def _same_sent(self, owed: Step, ahead: Step, step: Step, then: Step) -> bool:
+        """True if two steps send the same as two others; on FIFO channels, in the same order on each."""
+        if owed.packets == then.packets and ahead.packets == step.packets and not (owed.packets and ahead.packets):
+            return True
+        early = sorted([*owed.packets, *ahead.packets], key=self._order)
+        return early == sorted([*step.packets, *then.packets], key=self._order)
 
-    def _owe(self, step: Step, shadow: int, owed: Owed, packet: int, situation: Situation, fence: int) -> None:
-        """Add the shadow to which that packet, too, is still owed."""
-        copies = len([debt for debt in owed if debt[0] == packet])
-        if copies == self._times_sent(packet):
-            return
-        debts = [*owed, (packet, situation, tuple([int(sent) for sent in step.packets]))]
-        debts.sort(key=self._order)  # stable: on a FIFO channel the first owed is the first to come
-        self._add(step.after, shadow, tuple(debts), step.fence if step.entered else fence)
-
-    def _order(self, debt: tuple[int, Situation, tuple[int, ...]]) -> i64:
-        return self.world.order_keys[debt[0]]
-
-    def _times_sent(self, packet: int) -> int:
-        """How often a packet can be sent in one run, by what was observed of its sender."""
-        known = self._most_sent.get(packet)
-        if known is None:
-            memory: dict[int, int] = {}
-            sender = self.world.sources[packet]
-            starts = [local for local in self._events if self.world.owners[local] == sender]
-            known = max([self._sent_from(local, packet, memory) for local in starts], default=0)
-            self._most_sent[packet] = known
-        return known
-
-    def _sent_from(self, local: int, packet: int, memory: dict[int, int]) -> int:
-        known = memory.get(local)
-        if known is not None:
-            return known
-        memory[local] = MOST_OWED  # if the process comes back to this state: without end
-        most = 0
-        for event in self._events.get(local, []):
-            for step in self.world.steps(local, event):
-                sent = step.packets.count(packet)
-                if step.after != local or sent:
-                    most = max(most, sent + self._sent_from(step.after, packet, memory))
-        memory[local] = min(most, MOST_OWED)
-        return memory[local]
+    def _order(self, packet: i64) -> i64:
+        return self.world.order_keys[packet]
 
 
-def same(steps: list[Step], observed: list[Step]) -> bool:
-    """True if the steps send the same, and nothing goes wrong in them."""
-    if len(steps) != len(observed):
-        return False
-    for step, original in zip(steps, observed, strict=True):
-        if step.error or step.packets != original.packets:
-            return False
-    return True
+def entries(first: Step, second: Step) -> list[tuple[int, int]]:
+    """The groups and fences with which a process enters in two steps."""
+    return [(step.group, step.fence) for step in (first, second) if step.entered]

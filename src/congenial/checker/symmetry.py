@@ -68,6 +68,11 @@ class Symmetry:
                     return f"process {names[old]} does not do what process {old} does, renamed ({list(names)})"
         return ""
 
+    def images(self, local: i64, event: i64) -> list[tuple[int, int]]:
+        """A state of a process and an event in it, with all renamings of both."""
+        numbers = range(len(self.renamings))
+        return [(int(self._local(number, local)), int(self._event(number, event))) for number in numbers]
+
     def _same(self, number: int, steps: list[Step], others: list[Step]) -> bool:
         if len(steps) != len(others):
             return False
