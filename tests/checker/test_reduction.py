@@ -227,6 +227,33 @@ def compare(pick: Pick) -> bool:
     return True
 
 
+def compare_with_faults(pick: Pick) -> bool:
+    """One protocol where a fault may happen, and where suspicions count; False: it has too many states."""
+    algorithm = suspicious(node_class(protocol(pick)))
+    n = 2 + pick(2)
+    faults = {("crashes", "losses", "duplicates", "suspicions")[pick(4)]: 1}
+    menu = menus("", n, 1 + pick(2) if groups_for(algorithm) > 1 else 1)
+    victim = pick(n + 1) - 1
+    rules = Rules(requests=1, menus=menu, fifo=pick(2) == 1, victim=victim, recovery=pick(2) == 1, **faults)
+    full = explored(algorithm, n, rules, reduce=False)
+    if not full.complete:
+        return False
+    reduced = explored(algorithm, n, rules, reduce=True)
+    assert reduced.count <= full.count
+    kinds = {fault.kind for fault in full.faults}
+    found = {fault.kind for fault in reduced.faults}
+    assert bool(kinds) == bool(found), f"{kinds} without reduction, {found} with it"
+    if not kinds & {SAFETY, ILLEGAL}:
+        assert kinds == found
+        assert ends(full) == ends(reduced)
+    return True
+
+
+def suspicious(algorithm: type[Node]) -> type[Node]:
+    """It does on a suspicion what it does when its timer runs out."""
+    return type("Suspicious", (algorithm,), {"on_suspect": algorithm.on_timer, "__module__": __name__})
+
+
 # all of these came out wrong once: the states at the end of what was owed were not compared
 @pytest.mark.parametrize("seed", [11, 41, 57, 63, 182, 247, 257, 272, 275])
 def test_protocols_that_broke_it_once(seed: int) -> None:
@@ -236,6 +263,11 @@ def test_protocols_that_broke_it_once(seed: int) -> None:
 def test_protocols_that_nobody_wrote() -> None:
     compared = [compare(Random(seed).randrange) for seed in range(1000, 1120)]
     assert sum(compared) > 90
+
+
+def test_protocols_that_nobody_wrote_with_faults() -> None:
+    compared = [compare_with_faults(Random(seed).randrange) for seed in range(2000, 2200)]
+    assert sum(compared) > 100
 
 
 @settings(max_examples=40)
