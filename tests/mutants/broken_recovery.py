@@ -12,7 +12,7 @@ from congenial.kernel.out import Out
 # -- Raymond's tree ----------------------------------------------------------------------------------------
 
 
-@killed("deadlock", nodes=2, requests=1, crashes=1)
+@killed("illegal step", nodes=2, requests=1, crashes=1)
 class NobodyAsked(RaymondRecovery):
     """A process that recovers begins as it did at the very first."""
 

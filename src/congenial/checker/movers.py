@@ -10,27 +10,28 @@ system is explored on that assumption, and the assumption is verified. Where it 
 in this state of its receiver, and the exploration begins again.
 
 Verification looks at single processes only, and these have few states. A *debt* is a message that may come late: a
-state of a process, and a message that was delivered immediately in it or is still owed to it there. After the message
-the process is ahead of where it was before. Whatever event happens to the process that is ahead may happen, in a run
-in which the message comes late, to the one that is behind. There it must
+state of a process, and a packet that is owed to it there. Delivered, it brings the process to a state that is ahead.
+Whatever was observed of the process ahead can also happen to the one behind, before the owed message comes (unless the
+message makes it possible, or is in front of it on a FIFO channel). In both orders the process must
 
-- send the same messages, as must the owed one when it comes after that event,
-- lead, with the owed message after it, to the same state,
-- and leave the same debt: the message is still owed in the state after the event, and the same holds there.
+- come to the same state,
+- send the same messages, on each FIFO channel in the same order,
+- and enter for the same group, with the same fence, if it enters.
 
-And the process that is behind must be able to do nothing by itself that the one ahead cannot.
+After the event the message is still owed: that is a debt again, of which the same must hold. The process behind must be
+able to do nothing by itself that the one ahead cannot. A message must not end a stay early.
 
-Proof that this is enough: take any run, and beside it the explored run which makes the same events and delivers early
-what it can. In the latter each process is ahead of the former by a chain of debts, in the order of the early
-deliveries. If the next event of the run is one of the owed messages, it can be moved along the chain to the front, and
-is owed no longer. Every other event happens to the process that is ahead, too, so it was observed there. From link to
-link it can be moved to the front of the chain, which shows that it happened in the verified way. The chain behind it is
-one of debts again. When no message is under way nothing is owed, so both runs have the same ends, and the same messages
-were sent.
+Why this is enough: take any run, and beside it the explored run with the same events which delivers early what it can.
+There each process is ahead of where it is in the first run by a chain of debts: the early deliveries, in their order.
+What the second run has sent is what the first has sent, and what the deliveries in the chains send. Now the next event
+of the first run happens. If it is not about an owed message, it happens to the process ahead, too, so it was observed
+there. Link by link it can be moved to the front of the chain, and what is verified says that the states at the end and
+all that was sent remain. If it is the delivery of an owed message, that one is moved to the front in the same way, and
+is owed no longer. So the second run goes on beside the first. While a message is owed one is under way, so where a run
+comes to rest nothing is owed. Both have the same ends, with the same costs.
 
-Some orders make a difference, so they must not change: on a FIFO channel, that of what a process sends on an owed
-message and what it sends meanwhile; and, where several processes can be inside together or an entry in a later epoch
-supersedes those before it, that of entries with fences. A message must not end a stay early.
+The order of entries makes a difference where several processes can be inside together, or where an entry in a later
+epoch supersedes those before it. There, no entry with a fence moves.
 
 Faults: a process that may still crash, or whose messages may still get lost or come twice, gets nothing early, since
 what is owed would be lost or repeated as well. Suspicions are events like others.
