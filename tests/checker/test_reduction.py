@@ -81,6 +81,15 @@ def test_ricart_agrawala_is_reduced_fivefold() -> None:
     assert full.states >= 5 * reduced.states
 
 
+@pytest.mark.parametrize(("name", "states"), [("wme-1", 1_314), ("wme-2", 1_280)])
+def test_a_false_suspicion_leaves_something_to_reduce(name: str, states: int) -> None:
+    """docs/checking.md says how many states there are without reduction."""
+    result = check(name, nodes=2, requests=1, suspicions=1, reduce=True)
+    assert result.ok, result.verdict()
+    assert result.complete
+    assert result.states == states
+
+
 # -- fences: what only the order of entries, or of messages, tells ------------------------------------------
 
 
