@@ -75,7 +75,8 @@ class Tally:
     delays: list[str] = field(default_factory=list)  # what should not happen on one that is not overloaded
     superseded: int = 0
     refused: int = 0
-    expired: set[str] = field(default_factory=set)  # holders whose lease ran out
+    expired: set[str] = field(default_factory=set)  # holders whose lease ran out, or whose node has left
+    lost: dict[str, str] = field(default_factory=dict)  # why each holder lost what it held
     overtaken: int = 0  # of these, how many were still about to leave when the next one came
     longest_wait: float = 0.0
     waited_for: str = ""  # then
@@ -122,6 +123,8 @@ class Chaos:
         self.rng = random.Random(seed)
         self.tally = Tally()
         self.hit: set[str] = set()  # nodes in trouble
+        self.inside: set[str] = set()  # holders
+        self.leaving = ""  # the node that is being ended, as its service manager would end it
         self.forgetful = 0  # how many have just lost their memory
         self.reminding: asyncio.Task[None] | None = None
         self.takeovers = 0
@@ -164,7 +167,8 @@ class Chaos:
             if met and expired.issuperset(met):
                 tally.overtaken += 1
             else:
-                tally.violations.append(violation)
+                reasons = [f"{who}: {tally.lost.get(who, 'it has lost nothing')}" for who in met]
+                tally.violations.append(f"{violation} ({'; '.join(reasons)})")
         for lock, scene in verdict["scenes"].items():
             tally.superseded += scene["superseded"]
             tally.refused += scene["refused"]
@@ -230,8 +234,7 @@ class Chaos:
         asked = time.monotonic()
         try:
             async with made as held:
-                self.tally.entered[who] = time.monotonic()
-                self._waited(asked, who, lock)
+                self._enter(who, lock, asked)
                 try:
                     await reporter.tell("enter", lock=lock, who=who, group=group, fence=held.fence, **limit)
                     if kind == "mutex":
@@ -242,15 +245,17 @@ class Chaos:
                         await asyncio.sleep(rng.uniform(0, 0.02))
                 finally:
                     await reporter.tell("leave", lock=lock, who=who)
+                    self.inside.discard(who)
         except (CongenialError, Outdated, AssertionError) as error:
             return self._outcome(who, error)
         return "entries"
 
     def _outcome(self, who: str, error: Exception) -> str:
         """What became of an attempt, in a word. `ClusterDegraded` if its node is gone."""
+        self.tally.lost[who] = str(error)
         if isinstance(error, LockLost):
-            if RAN_OUT in str(error) or SILENT in str(error):
-                self.tally.expired.add(who)
+            if RAN_OUT in str(error) or SILENT in str(error) or (self.leaving and who.startswith(self.leaving)):
+                self.tally.expired.add(who)  # it knows before anybody else comes in
             return "lost"
         if isinstance(error, (ClusterDegraded, NotHeld)):
             if "is gone" in str(error):
@@ -258,6 +263,11 @@ class Chaos:
             return "degraded"
         words = {LockTimeout: "timed out", Outdated: "outdated", AssertionError: "objected to"}
         return words[type(error)]
+
+    def _enter(self, who: str, lock: str, asked: float) -> None:
+        self.tally.entered[who] = time.monotonic()
+        self.inside.add(who)
+        self._waited(asked, who, lock)
 
     def _waited(self, since: float, who: str, lock: str) -> None:
         waited = time.monotonic() - since
@@ -286,13 +296,13 @@ class Chaos:
         asked = time.monotonic()
         try:
             async with client.mutex(lock, timeout=LONGEST_WAIT) as held:
-                self.tally.entered[who] = time.monotonic()
-                self._waited(asked, who, lock)
+                self._enter(who, lock, asked)
                 try:
                     await reporter.tell("enter", lock=lock, who=who, group=None, fence=held.fence)
                     await asyncio.sleep(stay)
                 finally:
                     await reporter.tell("leave", lock=lock, who=who)
+                    self.inside.discard(who)
         except (CongenialError, Outdated, AssertionError) as error:
             if isinstance(error, LockTimeout):
                 self._waited(asked, who, lock)
@@ -383,7 +393,10 @@ class Chaos:
         if self.rng.random() < 0.5:
             self.machines.kill(name)
         else:
+            self.leaving = name
             await self._end(name)
+            self.leaving = ""
+            self.tally.expired.update([who for who in self.inside if who.startswith(name)])
         await self._assign(place, name, "gone")
         await asyncio.sleep(self.rng.uniform(0, LONGEST_FAULT))
         self.machines.move(name)
