@@ -378,6 +378,16 @@ def test_operations_begin_when_all_members_are_prepared() -> None:
     assert home.begun, "two of three voters have whole replicas: the third need not be waited for"
 
 
+def test_the_home_knows_that_nothing_happened_in_a_view_that_has_not_begun() -> None:
+    home = in_view_1(0)
+    for process in (1, 2):
+        home._on_own(process, Have(0, True, 0, 0, (), ((1, 1),), True), Quiet())
+    assert (home.prepared, home._have().idle) == (1, ((1, 1),))
+    for process in (1, 2):
+        home._on_own(process, Prepared(True), Quiet())
+    assert home._have().idle == ()
+
+
 def test_too_few_whole_replicas_are_waited_for() -> None:
     home = in_view_1(0)
     home._on_own(1, Have(-1, False, 0, 0, (), ((1, 1),), True), Quiet())

@@ -3,7 +3,8 @@
 In each view the members `prepare`: they take note of the state with which the object goes on there, and only when all
 of them have can operations be issued. An operation counts only when all members of the view have it. So:
 - A whole replica that was prepared in view w has all operations that may have been executed in w and before.
-- If a member of view w, which has kept its memory since, was not prepared in w, then nothing happened in w.
+- If a member of view w, which has kept its memory since, was not prepared in w, then nothing happened in w. Or if it
+  was the home of w, and has not let operations be issued.
 
 Looking back from the new view, the first view in which something may have happened is the one that counts: every whole
 replica that was prepared then, or later, has what is needed. If no such replica is there, one has to wait: a process
@@ -33,7 +34,7 @@ Stretches = tuple[Stretch, ...]
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Attendance(Part):
-    """The views in which a process was a member and not prepared, as far as it remembers."""
+    """The views in which a process was a member, and knows that nothing happened: as far as it remembers."""
 
     def __init__(self) -> None:
         self.noted = NEVER  # the last view of which is known whether it was a member
@@ -54,7 +55,7 @@ class Attendance(Part):
         self.noted = max(self.noted, view)
 
     def prepare(self, view: int) -> None:
-        """The process is prepared in the view that it has attended last."""
+        """Something may happen from now on in the view that it has attended last."""
         if self.idle and self.idle[-1][1] == view:
             first, _ = self.idle.pop()
             if first < view:
@@ -70,7 +71,7 @@ class Have(Message):
     age: int
     position: int  # the last operation that it has
     tail: Entries = field(metadata={"type": Entries})  # if it was not executed, the operation itself
-    idle: Stretches = field(metadata={"type": Stretches})  # views in which it was a member and not prepared
+    idle: Stretches = field(metadata={"type": Stretches})  # views in which it knows that nothing happened
     named: bool  # does it use the object?
 
 

@@ -138,7 +138,7 @@ class ObjectInViews(LockInViews):
         self.voters: tuple[int, ...] = ()
         self.asks_all = False  # does the home ask members to tell what they have, as they may not know the object?
         self.prepared = NEVER  # the last view in which I was
-        self.attendance = Attendance()  # views in which I was a member and not prepared
+        self.attendance = Attendance()  # views in which I know that nothing happened
         # my operation
         self.issued = 0
         self.pending: tuple[int, Any] | None = None  # its number, and the operation
@@ -263,7 +263,8 @@ class ObjectInViews(LockInViews):
             return
         was = self.prepared
         self.prepared = self.view
-        self.attendance.prepare(self.view)
+        if not self.is_home():  # which knows whether operations have begun
+            self.attendance.prepare(self.view)
         self.source = msg.source
         self.base = msg.position
         self.age = msg.age
