@@ -8,8 +8,8 @@ of them have can operations be issued. An operation counts only when all members
 
 Looking back from the new view, the first view in which something may have happened is the one that counts: every whole
 replica that was prepared then, or later, has what is needed. If no such replica is there, one has to wait: a process
-that is away may have it. If it does not come, the object can go on with the latest replica that
-is left, or start empty if there is none. That may lose operations. It takes the crash of a majority.
+that is away may have it. If it does not come, the object can go on with the latest replica that is left, or start empty
+if there is none. That may lose operations. It takes the crash of all whole replicas of the last view that has begun.
 """
 
 from __future__ import annotations
