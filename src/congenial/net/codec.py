@@ -27,6 +27,7 @@ from congenial.net.wire import (
     Claimed,
     Data,
     Echo,
+    Failed,
     Frame,
     Hello,
     Known,
@@ -72,7 +73,7 @@ class Vocabulary:
         body: Any = Union[tuple(self.by_wire)]  # noqa: UP007 (made at run time)
         frames: Any = Challenge | Hello | View | Data[body] | LockData[body] | SeatData[body] | Ack | Beat | Echo | Bye
         frames |= Nudge | Seats | Query | Report | Remind | Known | Notice[body]
-        frames |= Claimed | Try | Probe | Tried | Seek | Welcome
+        frames |= Claimed | Try | Probe | Tried | Failed | Seek | Welcome
         self._tags = {kind.__struct_config__.tag for kind in Frame.__subclasses__()}
         self.table.decode = msgspec.msgpack.Decoder(frames).decode
         self._decode_body: Callable[[msgspec.Raw], msgspec.Struct] = msgspec.msgpack.Decoder(body).decode

@@ -211,9 +211,11 @@ class Door(Entrance):
 
     def receive(self, peer: int, message: Message) -> None:
         """A message from a peer has arrived. `ProtocolError` if it makes no sense."""
-        if self.error is None:
-            self._hear(self.seat, self.numbering.process(peer), message)
-            self.pump()
+        if self.error is not None:
+            self.on_unheard(peer)
+            return
+        self._hear(self.seat, self.numbering.process(peer), message)
+        self.pump()
 
     def accept(self, peer: int, message: Message) -> None:
         """The same, but a message that makes no sense fails this lock alone."""

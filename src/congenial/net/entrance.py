@@ -418,6 +418,18 @@ class Entrance(Keeper):
         broken.__cause__ = error
         log(logging.ERROR, "lock.failed", node=self.membership.name, lock=self.label, reason=broken)
         self.fail(broken)
+        self.on_failure(broken)
+
+    def on_failure(self, error: CongenialError) -> None:
+        """The entrance has failed, because of a node or of what it was sent."""
+
+    def is_concerned(self) -> bool:
+        """Whether it matters here that the entrance has failed elsewhere: it is held, or waited for, here or as far as
+        its home knows."""
+        return False
+
+    def on_unheard(self, peer: int) -> None:
+        """A peer has sent a message, but the entrance has failed."""
 
     def recover(self) -> None:
         """Let the nodes go on from where they were before this member was restarted."""

@@ -161,6 +161,7 @@ class Hall(Entrance):
         if not (0 <= src < self.k and ALL_SEATS <= dst < self.k):
             raise ProtocolError(f"a message from seat {src} to seat {dst}, where there are {self.k}")
         if self.error is not None:
+            self.on_unheard(peer)
             return
         process = self.numbering.process(peer, src)
         first, *others = self.seats if dst == ALL_SEATS else [self.seats[dst]]

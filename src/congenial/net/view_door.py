@@ -27,6 +27,7 @@ from congenial.net.codec import Vocabulary
 from congenial.net.door import ALONE, NOBODY, Door
 from congenial.net.entrance import OUTVOTED, Entrance, Era, Tally, Want
 from congenial.net.errors import ProtocolError
+from congenial.net.failures import Failures
 from congenial.net.forms import Forms
 from congenial.net.held import Held
 from congenial.net.link import Link
@@ -50,6 +51,7 @@ class Followed(Protocol):
     tally: Tally
     agreement: Agreement
     tries: Tries
+    failures: Failures
     numbering: Numbering
     era: Era
 
@@ -149,6 +151,15 @@ class LockDoor(FollowingDoor):
         if not self.listed:
             self.above.on_use(self)
 
+    def on_failure(self, error: CongenialError) -> None:
+        self.above.failures.add(self, error)
+
+    def is_concerned(self) -> bool:
+        return len(self.queue) > 0 or not self.is_at_rest()
+
+    def on_unheard(self, peer: int) -> None:
+        self.above.failures.tell(peer, self.key)
+
     def _request(self, group: int) -> None:
         self.on_use()
         super()._request(group)
@@ -234,6 +245,7 @@ class ViewDoor(LockDoor):
 
     def receive(self, peer: int, message: Message) -> None:
         if self.error is not None:
+            self.on_unheard(peer)
             return
         out = self.out
         try:

@@ -181,6 +181,15 @@ class ViewHall(Hall):
         """The home refuses each member that has asked with another number. The others do not have to know."""
         Entrance.fail(self, error)
 
+    def on_failure(self, error: CongenialError) -> None:
+        self.above.failures.add(self, error)
+
+    def is_concerned(self) -> bool:
+        return len(self.queue) > 0 or not self.is_at_rest()
+
+    def on_unheard(self, peer: int) -> None:
+        self.above.failures.tell(peer, self.key)
+
     # -- views -----------------------------------------------------------------------------------------
 
     def lock_of(self, seat: Seat) -> SeatedLock:

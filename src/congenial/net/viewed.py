@@ -29,6 +29,7 @@ from congenial.net.dispatch import NO_VIEW, Dispatch
 from congenial.net.door import Door
 from congenial.net.entrance import Entrance, Era
 from congenial.net.errors import ProtocolError
+from congenial.net.failures import Failures
 from congenial.net.hall import Hall, disagreement
 from congenial.net.lease import OVER, Lease
 from congenial.net.link import Link
@@ -97,6 +98,7 @@ class ViewedLocks(LockTable):
         voters: Any = system.arguments["voters"]
         self.agreement = Agreement(membership, vocabulary, voters, self)
         self.tries = Tries(membership, self)
+        self.failures = Failures(membership, self)
         membership.electorate = self.agreement.voters
         membership.forgetful_voters = self.agreement.node.views.forgetful
         membership.resumes = True
@@ -363,6 +365,7 @@ class ViewedLocks(LockTable):
         self.reminders.ask(link)
         if self.membership.opened.is_set():
             self.agreement.inform(link.peer)
+        self.failures.on_connected(link)
         for hall in self.halls.values():  # a refusal may have been lost with the last connection
             if isinstance(hall, ViewHall) and hall.disputed == self.agreement.view.number:
                 self._tell_k(link, hall)
@@ -374,6 +377,7 @@ class ViewedLocks(LockTable):
     def on_view(self, view: View, since: int, rest: float) -> None:
         membership = self.membership
         self.dispatch.number = view.number if since >= 0 else NO_VIEW
+        self.failures.forget()
         self.told = set()
         self.rest = 0.0
         self.served.clear()

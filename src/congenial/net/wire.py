@@ -227,6 +227,15 @@ class Tried(Frame, tag=25):
     most: int
 
 
+class Failed(Frame, tag=31):
+    """In this view, a lock has failed at a member, and why. Whoever waits for it may wait for that member."""
+
+    lock: str
+    view: int
+    who: str
+    reason: str
+
+
 class Bye(Frame, tag=8):
     """The last frame before the sender closes the connection, and why."""
 
