@@ -1,12 +1,12 @@
 """Locks that have failed: where others wait for them, they are told.
 
 If the node of a lock breaks, or gets a message that makes no sense, its lock fails at this member until the next view
-(`Entrance.fail`). Whoever waits for it elsewhere would wait until then as well: the home may be the one that no longer
-answers, or the holder. So all members are told (`Failed`), and the lock fails wherever tasks wait for it, or others are
-known to. Who is inside elsewhere stays there.
+(`Entrance.fail`). Tasks that wait for it elsewhere would wait until then as well: this member may be the home, which no
+longer answers, or the holder. So all members are told (`Failed`), and the lock fails wherever tasks wait for it, or
+others are known to. Holders elsewhere keep it.
 
-A frame may get lost with its connection, so it is sent again on the next one; and to whoever sends a message for a lock
-that has failed here.
+A frame may get lost with its connection, so it is sent again on the next one. It is also the answer to a message for a
+lock that has failed here.
 """
 
 from __future__ import annotations

@@ -228,7 +228,7 @@ class Tried(Frame, tag=25):
 
 
 class Failed(Frame, tag=31):
-    """In this view, a lock has failed at a member, and why. Whoever waits for it may wait for that member."""
+    """In this view, a lock has failed at a member, and why. A task that waits for it may wait for that member."""
 
     lock: str
     view: int
