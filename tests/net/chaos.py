@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import math
 import random
 import shutil
 import signal
@@ -33,10 +34,11 @@ from machines import NODES, PATIENCE, Machines
 from netlab import WITNESS, answers, witness_process
 
 from congenial.kernel.errors import ConfigError, CongenialError
-from congenial.net.client import SILENT, Client
+from congenial.net.client import Client
 from congenial.net.config import DEFAULT_ALGORITHM
-from congenial.net.entrance import RAN_OUT
 from congenial.net.errors import ClusterDegraded, LockLost, LockTimeout, NotHeld
+from congenial.net.held import Losable
+from congenial.net.lease import clock
 from congenial.systems.catalogue import find_algorithm
 from congenial.testing.witness import Outdated, Reporter
 
@@ -75,9 +77,9 @@ class Tally:
     delays: list[str] = field(default_factory=list)  # what should not happen on one that is not overloaded
     superseded: int = 0
     refused: int = 0
-    expired: set[str] = field(default_factory=set)  # holders whose lease ran out, or whose node has left
-    lost: dict[str, str] = field(default_factory=dict)  # why each holder lost what it held
-    overtaken: int = 0  # of these, how many were still about to leave when the next one came
+    lost: dict[str, float] = field(default_factory=dict)  # when each holder that lost its lock could know it
+    stays: dict[str, str] = field(default_factory=dict)  # when each holder came in and left, and why it lost its lock
+    overtaken: int = 0  # of these, how many had yet to leave when the next one came, or had yet to say they were there
     longest_wait: float = 0.0
     waited_for: str = ""  # then
     operations: int = 0  # on the guarded object
@@ -87,6 +89,15 @@ class Tally:
         """Had this holder's node been in trouble shortly before or after the holder came in?"""
         came = self.entered[who]
         return any([who[0] in hit and begin - SLACK < came < end + SLACK for hit, begin, end in self.troubles])
+
+    def were_apart(self, one: str, other: str, expired: set[str]) -> bool:
+        """Did one of these holders lose the lock before the other one came in? What they say may arrive later. Of those
+        inside nodes it is only known whose lease ran out."""
+        known = one in self.entered and other in self.entered
+        lost = known and (
+            self.lost.get(one, math.inf) <= self.entered[other] or self.lost.get(other, math.inf) <= self.entered[one]
+        )
+        return lost or one in expired or other in expired
 
     def troubles_during(self, begin: float, end: float) -> int:
         """How many nodes were hit in that time."""
@@ -111,8 +122,8 @@ def _listed(counts: Counter[str]) -> str:
 
 
 def now() -> str:
-    """As the logs of the nodes have it."""
-    return time.strftime("%H:%M:%S")
+    """As the logs of the nodes have it, and a little more exact."""
+    return f"{time.strftime('%H:%M:%S')}.{int(time.time() % 1 * 1000):03}"
 
 
 class Chaos:
@@ -123,8 +134,6 @@ class Chaos:
         self.rng = random.Random(seed)
         self.tally = Tally()
         self.hit: set[str] = set()  # nodes in trouble
-        self.inside: set[str] = set()  # holders
-        self.leaving = ""  # the node that is being ended, as its service manager would end it
         self.forgetful = 0  # how many have just lost their memory
         self.reminding: asyncio.Task[None] | None = None
         self.takeovers = 0
@@ -156,7 +165,6 @@ class Chaos:
         tally = self.tally
         judged = Journals()
         judged.read(self.machines.folder)
-        expired = tally.expired | judged.expired
         tally.troubles += judged.blocked
         tally.faults["loop blocked"] += len(judged.blocked)
         tally.faults["object lost"] += judged.forks
@@ -164,11 +172,14 @@ class Chaos:
         tally.violations += judged.violations
         for violation in verdict["violations"]:
             met = verdict["met"][violation]
-            if met and expired.issuperset(met):
+            lock, _, what = violation.partition(": ")
+            intruder = what.split()[0]
+            together = [who for who in met if not tally.were_apart(who, intruder, judged.expired)]
+            if met and len(together) < (K if lock.startswith("semaphore") else 1):
                 tally.overtaken += 1
             else:
-                reasons = [f"{who}: {tally.lost.get(who, 'it has lost nothing')}" for who in met]
-                tally.violations.append(f"{violation} ({'; '.join(reasons)})")
+                stays = [f"{who} {tally.stays.get(who, '')}" for who in (intruder, *met)]
+                tally.violations.append(f"{violation} ({'; '.join(stays)})")
         for lock, scene in verdict["scenes"].items():
             tally.superseded += scene["superseded"]
             tally.refused += scene["refused"]
@@ -234,7 +245,7 @@ class Chaos:
         asked = time.monotonic()
         try:
             async with made as held:
-                self._enter(who, lock, asked)
+                self._enter(client, held, who, lock, asked)
                 try:
                     await reporter.tell("enter", lock=lock, who=who, group=group, fence=held.fence, **limit)
                     if kind == "mutex":
@@ -244,18 +255,17 @@ class Chaos:
                     else:
                         await asyncio.sleep(rng.uniform(0, 0.02))
                 finally:
-                    await reporter.tell("leave", lock=lock, who=who)
-                    self.inside.discard(who)
+                    try:
+                        await reporter.tell("leave", lock=lock, who=who)
+                    finally:
+                        self._leave(held, who)
         except (CongenialError, Outdated, AssertionError) as error:
             return self._outcome(who, error)
         return "entries"
 
     def _outcome(self, who: str, error: Exception) -> str:
         """What became of an attempt, in a word. `ClusterDegraded` if its node is gone."""
-        self.tally.lost[who] = str(error)
         if isinstance(error, LockLost):
-            if RAN_OUT in str(error) or SILENT in str(error) or (self.leaving and who.startswith(self.leaving)):
-                self.tally.expired.add(who)  # it knows before anybody else comes in
             return "lost"
         if isinstance(error, (ClusterDegraded, NotHeld)):
             if "is gone" in str(error):
@@ -264,10 +274,14 @@ class Chaos:
         words = {LockTimeout: "timed out", Outdated: "outdated", AssertionError: "objected to"}
         return words[type(error)]
 
-    def _enter(self, who: str, lock: str, asked: float) -> None:
-        self.tally.entered[who] = time.monotonic()
-        self.inside.add(who)
+    def _enter(self, client: Client, held: Losable, who: str, lock: str, asked: float) -> None:
+        self.tally.entered[who] = clock()
+        self.tally.stays[who] = f"from {now()}"
+        held.on_lost(lambda: self.tally.lost.setdefault(who, min(clock(), client.until)))
         self._waited(asked, who, lock)
+
+    def _leave(self, held: Losable, who: str) -> None:
+        self.tally.stays[who] += f" to {now()}{'' if held.held else f', which lost it: {held.lost}'}"
 
     def _waited(self, since: float, who: str, lock: str) -> None:
         waited = time.monotonic() - since
@@ -296,13 +310,15 @@ class Chaos:
         asked = time.monotonic()
         try:
             async with client.mutex(lock, timeout=LONGEST_WAIT) as held:
-                self._enter(who, lock, asked)
+                self._enter(client, held, who, lock, asked)
                 try:
                     await reporter.tell("enter", lock=lock, who=who, group=None, fence=held.fence)
                     await asyncio.sleep(stay)
                 finally:
-                    await reporter.tell("leave", lock=lock, who=who)
-                    self.inside.discard(who)
+                    try:
+                        await reporter.tell("leave", lock=lock, who=who)
+                    finally:
+                        self._leave(held, who)
         except (CongenialError, Outdated, AssertionError) as error:
             if isinstance(error, LockTimeout):
                 self._waited(asked, who, lock)
@@ -393,10 +409,7 @@ class Chaos:
         if self.rng.random() < 0.5:
             self.machines.kill(name)
         else:
-            self.leaving = name
             await self._end(name)
-            self.leaving = ""
-            self.tally.expired.update([who for who in self.inside if who.startswith(name)])
         await self._assign(place, name, "gone")
         await asyncio.sleep(self.rng.uniform(0, LONGEST_FAULT))
         self.machines.move(name)
@@ -574,7 +587,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--algorithm", default=DEFAULT_ALGORITHM, help="of the locks; it must survive crashes")
-    parser.add_argument("--keep", action="store_true", help="keep the nodes' logs and state")
+    parser.add_argument("--keep", action="store_true", help="keep the nodes' logs and state, even if nothing was wrong")
     options = parser.parse_args()
     try:
         if not find_algorithm(options.algorithm).rejoins:
@@ -582,13 +595,11 @@ def main() -> None:
     except ConfigError as error:
         parser.error(str(error))
     folder = Path(tempfile.mkdtemp(prefix="congenial-chaos-"))
-    try:
-        tally = chaos(options.seconds, options.seed, folder, options.algorithm)
-    finally:
-        if options.keep:
-            print(f"logs and state are in {folder}")
-        else:
-            shutil.rmtree(folder)
+    tally = chaos(options.seconds, options.seed, folder, options.algorithm)
+    if options.keep or tally.violations:
+        print(f"logs and state are in {folder}")
+    else:
+        shutil.rmtree(folder)
     print(tally)
     for violation in [*tally.violations, *tally.delays][:20]:
         print(violation)
