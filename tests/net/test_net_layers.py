@@ -26,6 +26,7 @@ LAYERS = (  # from the bottom
     {"seat", "absence", "held", "notes", "claims"},
     {"seeking", "entrance", "acquiring", "remote_board", "agreement"},
     {"door", "hall", "replica", "tries", "board", "members"},
+    {"failures"},
     {"guarded", "reminders", "view_door"},
     {"unclaimed", "blocking_locks", "view_hall", "view_guard", "dispatch"},
     {"table", "primitives"},
