@@ -255,10 +255,7 @@ class Chaos:
                     else:
                         await asyncio.sleep(rng.uniform(0, 0.02))
                 finally:
-                    try:
-                        await reporter.tell("leave", lock=lock, who=who)
-                    finally:
-                        self._leave(held, who)
+                    await self._leave(reporter, held, who, lock)
         except (CongenialError, Outdated, AssertionError) as error:
             return self._outcome(who, error)
         return "entries"
@@ -280,8 +277,11 @@ class Chaos:
         held.on_lost(lambda: self.tally.lost.setdefault(who, min(clock(), client.until)))
         self._waited(asked, who, lock)
 
-    def _leave(self, held: Losable, who: str) -> None:
-        self.tally.stays[who] += f" to {now()}{'' if held.held else f', which lost it: {held.lost}'}"
+    async def _leave(self, reporter: Reporter, held: Losable, who: str, lock: str) -> None:
+        try:
+            await reporter.tell("leave", lock=lock, who=who)
+        finally:
+            self.tally.stays[who] += f" to {now()}{'' if held.held else f', which lost it: {held.lost}'}"
 
     def _waited(self, since: float, who: str, lock: str) -> None:
         waited = time.monotonic() - since
@@ -315,10 +315,7 @@ class Chaos:
                     await reporter.tell("enter", lock=lock, who=who, group=None, fence=held.fence)
                     await asyncio.sleep(stay)
                 finally:
-                    try:
-                        await reporter.tell("leave", lock=lock, who=who)
-                    finally:
-                        self._leave(held, who)
+                    await self._leave(reporter, held, who, lock)
         except (CongenialError, Outdated, AssertionError) as error:
             if isinstance(error, LockTimeout):
                 self._waited(asked, who, lock)
@@ -595,11 +592,15 @@ def main() -> None:
     except ConfigError as error:
         parser.error(str(error))
     folder = Path(tempfile.mkdtemp(prefix="congenial-chaos-"))
-    tally = chaos(options.seconds, options.seed, folder, options.algorithm)
-    if options.keep or tally.violations:
-        print(f"logs and state are in {folder}")
-    else:
-        shutil.rmtree(folder)
+    wrong = True
+    try:
+        tally = chaos(options.seconds, options.seed, folder, options.algorithm)
+        wrong = bool(tally.violations)
+    finally:
+        if options.keep or wrong:
+            print(f"logs and state are in {folder}")
+        else:
+            shutil.rmtree(folder)
     print(tally)
     for violation in [*tally.violations, *tally.delays][:20]:
         print(violation)
