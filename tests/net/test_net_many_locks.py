@@ -60,7 +60,7 @@ def test_a_new_view_moves_only_locks_in_use(monkeypatch: pytest.MonkeyPatch) -> 
             places = await a.semaphore("places", 2).acquire()
             waiting = asyncio.create_task(b.mutex("held").acquire())
             await until(lambda: table(b).doors.get("held") is not None and table(b).doors["held"].queue)
-            await until(lambda: len(table(a).used) <= 2)
+            await until(lambda: len(table(a).kept.used) <= 2)
             moved.clear()
             await crash(c)
             await until(lambda: all([len(table(member).agreement.view.members) == 2 for member in (a, b)]))
@@ -94,7 +94,7 @@ def test_locks_of_an_earlier_view_are_freed() -> None:
             try:
                 await crash(c)
                 await until(lambda: len(table(a).agreement.view.members) == 2)
-                await until(lambda: not table(a).dropped)
+                await until(lambda: not table(a).kept.dropped)
                 assert doors_of(a) < 10
                 async with lock:  # it stands for the name, not for what was forgotten
                     assert lock.locked()
@@ -118,7 +118,7 @@ def test_a_lock_that_is_forgotten_while_a_task_pauses_is_not_entered(name: str) 
             await asyncio.sleep(0)
             door = table(a).doors[name]
             assert isinstance(door, ViewDoor)
-            table(a)._sweep(door)
+            table(a).kept.sweep(door)
             assert door.forgotten
             held = await task
             assert not door.inside

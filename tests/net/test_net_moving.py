@@ -180,8 +180,7 @@ def test_a_lock_moves_when_a_message_or_a_task_needs_it(name: str, monkeypatch: 
             asked = asyncio.create_task(b.mutex(name).acquire())
             await until(lambda: name in table(b).doors)
             await asyncio.sleep(0.02)
-            view = table(a).agreement.view
-            assert has_moved(a, name) == (table(a)._home(name, view) == 0), "b has asked there"
+            assert has_moved(a, name) == (table(a).kept.home(name) == 0), "b has asked there"
             local = asyncio.create_task(a.mutex(name).acquire())
             await asyncio.sleep(0.02)
             assert held.held

@@ -171,7 +171,7 @@ def test_tasks_of_several_members_take_turns() -> None:
 
 
 def test_locks_that_nobody_uses_are_forgotten_and_their_fences_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("congenial.net.viewed.IDLE_TIME", 0.1)
+    monkeypatch.setattr("congenial.net.kept.IDLE_TIME", 0.1)
 
     async def story() -> None:
         async with clusters(3, timing=QUICK, algorithm=in_views(Queue)) as members:
@@ -225,7 +225,7 @@ def test_a_node_that_breaks_when_nobody_uses_its_lock_fails_its_lock_alone(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once it ended all that the member does by the clock, and the others took it for dead."""
-    monkeypatch.setattr("congenial.net.viewed.IDLE_TIME", 0.1)
+    monkeypatch.setattr("congenial.net.kept.IDLE_TIME", 0.1)
 
     def breaks(*_: object) -> None:
         raise ValueError("broken on purpose")

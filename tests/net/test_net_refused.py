@@ -14,7 +14,7 @@ from story import AT_ONCE, Story, play
 
 from congenial.algorithms.kmutex.home_k import Busy, Return
 from congenial.kernel.message import Message
-from congenial.net import viewed
+from congenial.net import kept, viewed
 from congenial.net.agreement import VIEWS_KEY
 from congenial.net.errors import ProtocolError
 from congenial.net.frames import encode_frame
@@ -79,7 +79,7 @@ def test_a_message_that_a_lock_refuses_fails_that_lock_alone(home: int, caplog: 
         (line,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
         assert f"lock.failed node=b lock={name} reason=" in line
         await links_are_well(story)
-        await asyncio.sleep(2 * viewed.IDLE_TIME)  # it is not forgotten either: it may be wrong about what others hold
+        await asyncio.sleep(2 * kept.IDLE_TIME)  # it is not forgotten either: it may be wrong about what others hold
         with pytest.raises(ProtocolError, match="cannot make sense of Busy"):
             await story.at("b", lambda cluster: cluster.mutex(name).acquire())
         await story.at("c", renew)

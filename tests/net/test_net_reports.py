@@ -61,8 +61,8 @@ def connections(members: list[Cluster]) -> list[Any]:
 @pytest.mark.parametrize(("count", "most"), [(2_000, 1_000), pytest.param(20_000, 10_000, marks=pytest.mark.deep)])
 def test_many_locks_at_every_member(count: int, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reports, "MOST_LOCKS", most)
-    monkeypatch.setattr("congenial.net.viewed.IDLE_TIME", 600.0)  # none is forgotten meanwhile
-    monkeypatch.setattr("congenial.net.viewed.MOST_IDLE", 1_000_000)
+    monkeypatch.setattr("congenial.net.kept.IDLE_TIME", 600.0)  # none is forgotten meanwhile
+    monkeypatch.setattr("congenial.net.kept.MOST_IDLE", 1_000_000)
     monkeypatch.setattr(reports, "PATIENCE", 60.0)  # the members share one process, and perhaps a slow machine
     longest = 0
 

@@ -12,7 +12,7 @@ import pytest
 from netlab import clusters
 from visitors import Visitor, call, hello, picture
 
-from congenial.net import viewed
+from congenial.net import kept
 from congenial.net.frames import VERSION, encode_frame
 from congenial.net.wire import Ack, Bye, Challenge, Data, Frame, Hello, Query, SeatData, View
 
@@ -95,7 +95,7 @@ def test_a_member_that_does_not_fit_is_told_why(what: str, caplog: pytest.LogCap
 
 
 def test_any_bytes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(viewed, "IDLE_TIME", 1e9)  # no lock is forgotten meanwhile, however slow this machine is
+    monkeypatch.setattr(kept, "IDLE_TIME", 1e9)  # no lock is forgotten meanwhile, however slow this machine is
 
     async def story() -> None:
         rng = random.Random(3)

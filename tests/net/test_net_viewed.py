@@ -23,7 +23,7 @@ async def forgotten(members: list[Cluster]) -> None:
 
 
 def test_locks_that_nobody_uses_are_forgotten_and_their_fences_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("congenial.net.viewed.IDLE_TIME", 0.1)
+    monkeypatch.setattr("congenial.net.kept.IDLE_TIME", 0.1)
 
     async def story() -> None:
         async with clusters(3, timing=QUICK) as members:
@@ -53,7 +53,7 @@ def test_a_member_that_has_forgotten_a_lock_gets_larger_fences_than_before() -> 
                     async with a.mutex(name) as held:
                         fences.append(held.fence)
                 while lock_key(name) in table(a).doors:
-                    table(a)._sweep(table(a).doors[lock_key(name)])
+                    table(a).kept.sweep(table(a).doors[lock_key(name)])
                 assert lock_key(name) in table(b).doors
             assert fences == sorted(set(fences))
 
@@ -82,7 +82,7 @@ def test_what_nobody_holds_any_more_when_the_view_changes_is_released_in_the_new
 
 
 def test_many_locks_make_room_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("congenial.net.viewed.MOST_IDLE", 50)
+    monkeypatch.setattr("congenial.net.kept.MOST_IDLE", 50)
 
     async def story() -> None:
         async with clusters(3, timing=QUICK) as members:
@@ -110,7 +110,7 @@ def test_many_locks_make_room_for_each_other(monkeypatch: pytest.MonkeyPatch) ->
 def test_what_one_member_has_forgotten_says_nothing_about_the_locks_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once a member took the sessions of other locks, whose home it was, for those of the lock that it asked for. It
     entered although another member was inside."""
-    monkeypatch.setattr("congenial.net.viewed.IDLE_TIME", 0.1)
+    monkeypatch.setattr("congenial.net.kept.IDLE_TIME", 0.1)
 
     async def story() -> None:
         async with clusters(3, timing=QUICK) as members:
@@ -133,7 +133,7 @@ def test_what_one_member_has_forgotten_says_nothing_about_the_locks_of_another(m
 
 
 def test_a_lock_object_outlives_what_it_stands_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("congenial.net.viewed.IDLE_TIME", 0.1)
+    monkeypatch.setattr("congenial.net.kept.IDLE_TIME", 0.1)
 
     async def story() -> None:
         async with clusters(2, timing=QUICK) as members:
@@ -178,7 +178,7 @@ def test_a_message_of_another_view_does_not_reach_a_lock(view: int) -> None:
 def test_many_guarded_objects_leave_room_for_locks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once locks were forgotten while they were made, if there were more objects, which are never forgotten, than locks
     that are kept. Messages went to locks that were forgotten, and one fence was given twice."""
-    monkeypatch.setattr("congenial.net.viewed.MOST_IDLE", 5)
+    monkeypatch.setattr("congenial.net.kept.MOST_IDLE", 5)
     wrong: list[str] = []
     fences: dict[str, int] = {}
 

@@ -50,8 +50,8 @@ def check(seed: int) -> None:
 AT_A_TIME = ("MOVED", "SERVED", "HELD", "TOLD")
 SQUEEZES: dict[str, tuple[dict[str, float], int]] = {
     "moves one at a time": ({f"viewed.{what}_AT_A_TIME": 1 for what in AT_A_TIME}, 0),
-    "forgets quickly": ({"viewed.IDLE_TIME": 0.1, "viewed.MOST_IDLE": 4}, 0),
-    "more objects than idle locks": ({"viewed.MOST_IDLE": 4}, 6),
+    "forgets quickly": ({"kept.IDLE_TIME": 0.1, "kept.MOST_IDLE": 4}, 0),
+    "more objects than idle locks": ({"kept.MOST_IDLE": 4}, 6),
     "drops what is not acknowledged": ({"link.MOST_UNACKNOWLEDGED": 3}, 0),
 }
 

@@ -1,7 +1,7 @@
 """From a frame to the lock that it is for: what every message of a lock that follows views runs through, and compiled.
 
 `congenial.net.viewed` has the rest, and keeps what is here up to date: messages for other views than the present one,
-for locks that are not known here, or that have not moved to the present view, go there.
+for guarded objects that are not known here, or for locks that have not moved to the present view, go there.
 
 What cannot be read is a `ProtocolError`, and the peer is refused. But a message that a lock refuses fails that lock
 alone (`Door.accept`): the frame has arrived, and the other locks go on.
@@ -13,9 +13,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from congenial.kernel.message import Message
-from congenial.net.door import Door
 from congenial.net.forms import Forms
+from congenial.net.kept import KeptLocks
 from congenial.net.link import Link, LockReceiver
+from congenial.net.names import LONGEST_KEY, is_guarded, shown
 from congenial.net.view_door import ViewDoor
 from congenial.net.wire import LockData
 from congenial.transform.lock_in_views import Inherited, InView
@@ -26,10 +27,10 @@ Other = Callable[[Link, str, Message], None]
 
 
 class Dispatch(LockReceiver):
-    def __init__(self, forms: Forms, other: Other) -> None:
+    def __init__(self, forms: Forms, kept: KeptLocks, other: Other) -> None:
         self.forms = forms
+        self.kept = kept
         self.other = other
-        self.doors: dict[str, Door] = {}
         self.number = NO_VIEW  # of the present view, while this process is a member
         self.moving = False  # perhaps some locks have not moved to it
 
@@ -39,7 +40,10 @@ class Dispatch(LockReceiver):
         fence: int = data.fence
         message: InView | Inherited = Inherited(view, fence, body) if fence else InView(view, body)
         if view == self.number >= 0 and not self.moving:
-            door = self.doors.get(data.lock)
+            key: str = data.lock
+            door = self.kept.doors.get(key)
+            if door is None and len(key) <= LONGEST_KEY and not is_guarded(key):
+                door = self.kept.make(key, shown(key))
             if isinstance(door, ViewDoor):
                 door.accept(link.peer, message)
                 return

@@ -8,6 +8,7 @@ says what kind of thing it is, so that no two kinds can meet.
 from __future__ import annotations
 
 from hashlib import blake2b
+from struct import Struct
 from typing import Final
 
 READERS: Final = 0x02  # the group of all tasks that share
@@ -20,6 +21,7 @@ _FIRST_NEWCOMER: Final = 1 << 16
 _NEWCOMERS: Final = MOST_PROCESSES - _FIRST_NEWCOMER
 
 _NAME, _WRITER, _HASHED = b"\x01", b"\x03", b"\x04"
+_FIRST_EIGHT: Final = Struct(">Q")
 _HASH_MARK, _SEMAPHORE_MARK, _GUARDED_MARK = "\0", "\1", "\2"  # in no name: one that cannot be printed is hashed
 
 
@@ -67,7 +69,8 @@ def is_semaphore(key: str) -> bool:
 
 def first_holder(key: str, n: int) -> int:
     """Which of n processes a lock starts at: the same everywhere, and different for different locks."""
-    return int.from_bytes(_digest(key.encode())[:8], "big") % n
+    number: int = _FIRST_EIGHT.unpack_from(_digest(key.encode()))[0]
+    return number % n
 
 
 def process_number(name: str, founders: tuple[str, ...]) -> int:

@@ -20,7 +20,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from congenial.kernel.errors import ConfigError
 from congenial.kernel.message import Message
 from congenial.kernel.out import PlainOut
 from congenial.net.agreement import VIEWS_KEY, Agreement
@@ -31,39 +30,31 @@ from congenial.net.entrance import Entrance, Era
 from congenial.net.errors import ProtocolError
 from congenial.net.failures import Failures
 from congenial.net.hall import Hall, disagreement
+from congenial.net.kept import KeptLocks
 from congenial.net.lease import OVER, Lease
 from congenial.net.link import Link
 from congenial.net.logs import log
 from congenial.net.membership import Membership
-from congenial.net.names import MOST_PROCESSES, first_holder, is_guarded, is_semaphore, shown
-from congenial.net.numbering import Numbering
+from congenial.net.names import MOST_PROCESSES, is_guarded, is_semaphore, shown
 from congenial.net.replica import Machine
 from congenial.net.table import LockTable, check_key
 from congenial.net.tries import Triable, Tries
-from congenial.net.view_door import FollowingDoor, Holding, LockDoor, StepTools, ViewDoor
+from congenial.net.view_door import FollowingDoor, Holding, LockDoor, StepTools
 from congenial.net.view_guard import OBJECTS, ViewGuard
 from congenial.net.view_hall import MOST_SEATS, ViewHall
 from congenial.net.wire import Data, Echo, SeatData, Seats
 from congenial.parts.bearing import Attendance
-from congenial.parts.homed import Floor
 from congenial.parts.views import View
 from congenial.systems.system import System
 from congenial.systems.view_locks import LOCK_CLASSES
 from congenial.transform.instances import Setting
-from congenial.transform.lock_in_views import NO_FLOOR, Inherited, InView, LockInViews
+from congenial.transform.lock_in_views import Inherited, InView
 from congenial.transform.views import InViews, Told
 
 HELD_AT_A_TIME: Final = 200  # locks, or seats of semaphores, in one message
 MOVED_AT_A_TIME: Final = 200  # locks that move to a new view, before others get a turn
 SERVED_AT_A_TIME: Final = 200  # locks that go on with what was told, before others get a turn
 TOLD_AT_A_TIME: Final = 200  # locks that hear that the lease is over, or that it goes on, before others get a turn
-LOOKED_AT_A_TIME: Final = 500  # locks of which one tick finds out whether they are still in use
-FREED_AT_A_TIME: Final = 2000  # locks of earlier views in one tick
-IDLE_TIME: Final = 10.0  # seconds after which a lock that is not used may be forgotten
-MOST_IDLE: Final = 2000  # locks that are kept for their next use; if there are more, each new one makes room
-MAKES_ROOM: Final = 3  # locks that are looked at for each new one; two looks forget one that was used once
-SWEPT_AT_A_TIME: Final = 200  # locks that one tick may forget
-SWEEPS: Final = 200  # ticks in which all are looked at, if they are more
 LEAVING: Final = 2.0  # seconds for the others to agree that this process has left
 LEAVING_VOTER: Final = 8  # times the patience, if it has a vote that they could need, and they can still agree
 PAUSE: Final = 0.01  # seconds, before looking again whether objects are up to date
@@ -90,11 +81,11 @@ class ViewedLocks(LockTable):
         semaphores = membership.config.semaphore_system(1).algorithm
         assert issubclass(system.algorithm, InViews)
         assert issubclass(semaphores, InViews)
-        self.lock_class = system.algorithm.lock_class
-        self.own = self.lock_class.algorithm in LOCK_CLASSES  # an algorithm of ours
+        lock_class = system.algorithm.lock_class
+        own = lock_class.algorithm in LOCK_CLASSES  # an algorithm of ours
         self.seat_class = semaphores.seat_class
         options = sorted(system.arguments.items())
-        self.settings = tuple([(name, value.text) for name, value in options if isinstance(value, Setting)])
+        settings = tuple([(name, value.text) for name, value in options if isinstance(value, Setting)])
         voters: Any = system.arguments["voters"]
         self.agreement = Agreement(membership, vocabulary, voters, self)
         self.tries = Tries(membership, self)
@@ -102,27 +93,19 @@ class ViewedLocks(LockTable):
         membership.electorate = self.agreement.voters
         membership.forgetful_voters = self.agreement.node.views.forgetful
         membership.resumes = True
-        self.numbering = Numbering(MOST_PROCESSES, 0)
-        self.tools = StepTools(PlainOut(), membership.turn, membership.link_to, vocabulary.table)
-        self.era = Era()  # the time of the present view
-        self.used: deque[LockDoor | ViewHall] = deque()  # all that are in use, and some that were a moment ago
-        self.dropped: list[dict[str, Any]] = []  # locks of earlier views, to be freed little by little
-        self.dispatch = Dispatch(vocabulary.table, self.on_other_lock_data)
-        self.dispatch.doors = self.doors
+        tools = StepTools(PlainOut(), membership.turn, membership.link_to, vocabulary.table)
+        self.kept = KeptLocks(self, tools, lock_class, settings, system.problem, bare=own)
+        self.doors, self.halls, self.objects = self.kept.doors, self.kept.halls, self.kept.objects
+        self.served = self.kept.served
+        self.dispatch = Dispatch(vocabulary.table, self.kept, self.on_other_lock_data)
         membership.deliver_to(self.dispatch)
         self.to_move: deque[LockDoor | ViewHall] = deque()  # to the present view, unless they have moved since
         self.last = -1  # the last view of which this process knows
         self.missed = False  # it was not a member all the time, and some locks have not moved since
         self.told: set[int] = set()  # the members that have told all that they hold
         self.rest = 0.0  # for how long leases of other processes last
-        self.served = asyncio.Event()  # all have told, and no such lease lasts
         self.later: list[tuple[int, Late]] = []  # what has come for later views: peer and frame
-        self.floor: Floor = NO_FLOOR  # above which the locks of this home that were forgotten go on
-        self.to_sweep: list[LockDoor | ViewHall] = []
-        self.swept_at = membership.now()
-        self.sweeps = SWEPT_AT_A_TIME
         self.attendance = Attendance()  # of this process, for objects of which it has not heard yet
-        self.objects: dict[str, ViewGuard] = {}  # which are doors as well
 
     @property
     def lease(self) -> Lease:
@@ -189,24 +172,9 @@ class ViewedLocks(LockTable):
 
     # -- locks in use ----------------------------------------------------------------------------------
 
-    def on_use(self, entrance: Entrance) -> None:
-        assert isinstance(entrance, (LockDoor, ViewHall))
-        if not entrance.listed:
-            entrance.listed = True
-            self.used.append(entrance)
-
     def in_use(self) -> list[Entrance]:
         """Others have no holders and nobody that waits."""
-        return [*self.used, *self.objects.values()]
-
-    def _look_at_used(self, most: int) -> None:
-        """Look at up to `most` locks that were in use, and unlist those that no longer are."""
-        for _ in range(min(len(self.used), most)):
-            entrance = self.used.popleft()
-            if entrance.idle or entrance.forgotten:
-                entrance.listed = False
-            else:
-                self.used.append(entrance)
+        return [*self.kept.used, *self.objects.values()]
 
     def _followers(self) -> list[FollowingDoor | ViewHall]:
         return [entrance for entrance in self.entrances() if isinstance(entrance, (FollowingDoor, ViewHall))]
@@ -231,17 +199,7 @@ class ViewedLocks(LockTable):
     def _make_door(self, key: str, name: str) -> Door:
         if is_guarded(key):
             return self._make_guard(key)
-        self._make_room()
-        lock = self.lock_class(self.membership.me, MOST_PROCESSES, self.settings)
-        problem = self.system.problem
-        door: LockDoor
-        if self.own:
-            door = ViewDoor(self, self.tools, key, name, lock, problem)
-        else:
-            door = LockDoor(self, key, name, lock, problem)
-        self.doors[key] = door
-        self._settle(key, lock)
-        return door
+        return self.kept.make(key, name)
 
     def guard(self, key: str, name: str, machine: Machine) -> ViewGuard:
         guard = self.doors.get(key)
@@ -256,7 +214,7 @@ class ViewedLocks(LockTable):
     def _make_guard(self, key: str) -> ViewGuard:
         membership = self.membership
         lock = OBJECTS(membership.me, MOST_PROCESSES, ())
-        guard = ViewGuard(self, key, shown(key[1:]), lock)
+        guard = ViewGuard(self.kept, key, shown(key[1:]), lock)
         self.doors[key] = self.objects[key] = guard
         if membership.opened.is_set():
             lock.attendance.copy(self.attendance)
@@ -273,8 +231,8 @@ class ViewedLocks(LockTable):
         return door
 
     def _make_hall(self, key: str, name: str, k: int) -> Hall:
-        self._make_room()
-        hall = ViewHall(self, key, name, k, self.seat_class, self._settle)
+        self.kept.make_room()
+        hall = ViewHall(self.kept, key, name, k, self.seat_class, self.kept.settle)
         self.halls[key] = hall
         self._bring_up(hall)
         return hall
@@ -311,7 +269,7 @@ class ViewedLocks(LockTable):
     def _refuse(self, hall: ViewHall, who: str, k: int) -> None:
         """Another number counts than the one that the tasks here have named: they get an error, and nothing is left."""
         hall.fail(disagreement(hall.name, hall.k, who, k))
-        self._drop(hall)
+        self.kept.drop(hall)
 
     def _tell_k(self, link: Link, hall: ViewHall) -> None:
         """As the home."""
@@ -333,26 +291,14 @@ class ViewedLocks(LockTable):
     def _bring_up(self, entrance: Entrance) -> None:
         if not isinstance(entrance, (FollowingDoor, ViewHall)):
             super()._bring_up(entrance)
-        elif self.membership.opened.is_set() and entrance.era is self.era:  # the others begin when they move
+        elif self.membership.opened.is_set() and entrance.era is self.kept.era:  # the others begin when they move
             with self.membership.turn:
                 if isinstance(entrance, FollowingDoor):
-                    self._settle(entrance.key, entrance.lock)
+                    self.kept.settle(entrance.key, entrance.lock)
                 entrance.pump()
 
-    def _settle(self, key: str, lock: LockInViews) -> None:
-        """Begin in the present view."""
-        if self.membership.opened.is_set() and lock.view < 0:
-            view = self.agreement.view
-            lock.begin(view.number, view.processes, self._home(key, view), self.agreement.since >= 0, self.floor)
-            lock.serving = self.served.is_set() and lock.is_home()
-
-    def _home(self, key: str, view: View) -> int:
-        """The home's place among the members."""
-        return first_holder(key, len(view.members))
-
     def _is_home(self, key: str) -> bool:
-        view = self.agreement.view
-        return view.processes[self._home(key, view)] == self.membership.me
+        return self.kept.processes[self.kept.home(key)] == self.membership.me
 
     # -- views -----------------------------------------------------------------------------------------
 
@@ -380,16 +326,15 @@ class ViewedLocks(LockTable):
         self.failures.forget()
         self.told = set()
         self.rest = 0.0
-        self.served.clear()
-        self.floor = NO_FLOOR
         self.attendance.attend(since, view.number)
         missed = not 0 <= since <= self.last  # then what was held is lost, as each lock finds out when it moves
         self.missed = missed or (self.missed and bool(self.to_move))
         self.last = view.number
-        self.to_move = deque(self._forget_unused(missed))
+        self.to_move = deque(self.kept.begin(view, since >= 0, missed))
+        self.doors, self.halls = self.kept.doors, self.kept.halls
         self.dispatch.moving = True
         self._move(self._guards())  # all of them: they are few
-        self._move_some(self.era, rest)
+        self._move_some(self.kept.era, rest)
         if since >= 0:
             membership.answer_again(view.processes)
         self.on_new_view()
@@ -424,10 +369,10 @@ class ViewedLocks(LockTable):
     def _move(self, entrances: Sequence[FollowingDoor | ViewHall]) -> None:
         """Those of these locks that have not moved yet move to the present view, and their homes are told."""
         view, since = self.agreement.view, self.agreement.since
-        late = [entrance for entrance in entrances if entrance.era is not self.era and not entrance.forgotten]
+        late = [entrance for entrance in entrances if entrance.era is not self.kept.era and not entrance.forgotten]
         held: dict[int, list[Holding]] = {}
         for entrance in late:
-            home = self._home(entrance.key, view)
+            home = self.kept.home(entrance.key)
             held.setdefault(view.processes[home], []).extend(entrance.move(view, home, since))
         if since >= 0:
             for process in sorted(held):
@@ -436,30 +381,6 @@ class ViewedLocks(LockTable):
                     self._tell(process, Told(view.number, tuple(some), False))
         for entrance in late:
             entrance.pump()
-
-    def _forget_unused(self, missed: bool) -> list[LockDoor | ViewHall]:
-        """The locks that are in use. All others are forgotten, and cost nothing; but guarded objects are kept. Locks
-        that have failed are forgotten, too: in the new view they can begin again. If this process has `missed` a view,
-        the lease that it gets in the new one does not count for what it held, until that has moved."""
-        used, self.used = self.used, deque()
-        self.dropped += [self.doors, self.halls]
-        self.to_sweep = []
-        self.era.over = True
-        self.era = Era()
-        self.doors, self.halls = {**self.objects}, {}
-        self.dispatch.doors = self.doors
-        for entrance in used:
-            if entrance.forgotten or entrance.idle or entrance.error is not None:
-                entrance.listed = False
-                continue
-            self.used.append(entrance)
-            if missed:
-                entrance.lease = OVER
-            if isinstance(entrance, ViewHall):
-                self.halls[entrance.key] = entrance
-            else:
-                self.doors[entrance.key] = entrance
-        return list(self.used)
 
     def _tell(self, process: int, told: Told) -> None:
         link = self.membership.link_to.get(process)
@@ -500,7 +421,7 @@ class ViewedLocks(LockTable):
     def _serve(self, view: View) -> None:
         if self.agreement.view is view and not self.membership.closing:
             with self.membership.turn:
-                self.served.set()
+                self.kept.serve()
                 self.agreement.keep_record()
                 self._serve_some(view, [entrance for entrance in self._followers() if entrance.is_home()])
 
@@ -598,71 +519,15 @@ class ViewedLocks(LockTable):
     def on_suspicion(self, peer: int, away: bool) -> None:
         self.agreement.suspect(peer, away)
 
-    # -- locks that nobody uses ------------------------------------------------------------------------
+    # -- the clock -------------------------------------------------------------------------------------
 
     def on_tick(self, now: float) -> None:
         self._fail_hopeless(now)
-        self._look_at_used(LOOKED_AT_A_TIME)
         if self.agreement.lease.look():
             self.on_lapse(self.agreement.lease)
         for guard in self._guards():
             guard.look(now)
-        if not self.to_sweep and now - self.swept_at > IDLE_TIME:
-            self._list_to_sweep(now)
-        self._sweep_some(self.sweeps)
-        self._free_some()
-
-    def _make_room(self) -> None:
-        """There will be one lock more. If there are many that nobody uses, look whether some can be forgotten."""
-        known = len(self.doors) + len(self.halls) - len(self.objects)  # which are never forgotten
-        if known >= MOST_IDLE:
-            self._look_at_used(MAKES_ROOM)
-        if known >= MOST_IDLE + len(self.used):
-            if not self.to_sweep:
-                self._list_to_sweep(self.membership.now())
-            with self.membership.turn:
-                self._sweep_some(MAKES_ROOM)
-
-    def _list_to_sweep(self, now: float) -> None:
-        """Begin to look at all locks, the oldest first."""
-        self.swept_at = now
-        self.to_sweep = [lock for lock in reversed(self.entrances()) if isinstance(lock, (LockDoor, ViewHall))]
-        self.sweeps = max(SWEPT_AT_A_TIME, len(self.to_sweep) // SWEEPS)
-
-    def _sweep_some(self, most: int) -> None:
-        for _ in range(min(len(self.to_sweep), most)):
-            self._sweep(self.to_sweep.pop())
-
-    def _sweep(self, entrance: LockDoor | ViewHall) -> None:
-        """Forget a lock that was not used since it was last looked at."""
-        if entrance.forgotten or not entrance.idle:
-            return
-        if entrance.error is not None and not isinstance(entrance.error, ConfigError):
-            return  # its node may be wrong about what others hold, until the view changes
-        used = entrance.sessions + entrance.entries
-        if used > entrance.swept_at:
-            entrance.swept_at = used
-            return
-        entrance.relax()
-        if entrance.is_at_rest():
-            fence, serial = entrance.floor()
-            self.floor = (max(self.floor[0], fence), max(self.floor[1], serial))
-            self._drop(entrance)
-
-    def _free_some(self) -> None:
-        for _ in range(FREED_AT_A_TIME):
-            while self.dropped and not self.dropped[-1]:
-                self.dropped.pop()
-            if not self.dropped:
-                return
-            self.dropped[-1].popitem()
-
-    def _drop(self, entrance: LockDoor | ViewHall) -> None:
-        entrance.forgotten = True
-        if isinstance(entrance, ViewHall):
-            del self.halls[entrance.key]
-        else:
-            del self.doors[entrance.key]
+        self.kept.on_tick(now)
 
 
 def check_k(k: int) -> None:
