@@ -99,9 +99,10 @@ class Tally:
         )
         return lost or one in expired or other in expired
 
-    def troubles_during(self, begin: float, end: float) -> int:
-        """How many nodes were hit in that time."""
-        return sum([began < end and ended > begin for _, began, ended in self.troubles])
+    def troubles_during(self, begin: float, end: float) -> str:
+        """Which nodes were hit in that time, and when, in seconds after its begin."""
+        hit = [trouble for trouble in self.troubles if trouble[1] < end and trouble[2] > begin]
+        return ", ".join([f"{who} {since - begin:.1f} to {until - begin:.1f} s" for who, since, until in hit]) or "none"
 
     def __str__(self) -> str:
         waits = sorted([takeover.took for takeover in self.takeovers])
@@ -189,11 +190,16 @@ class Chaos:
                 )
         for takeover in tally.takeovers:
             if takeover.took > BACK_WITHIN:
-                hit = tally.troubles_during(takeover.began - PATIENCE, takeover.began + takeover.took)
+                hit = tally.troubles_during(takeover.began, takeover.began + takeover.took)
                 tally.delays.append(f"{takeover.what}, for {takeover.took:.1f} s; nodes hit meanwhile: {hit}")
         for who in verdict["superseded"]:
             if who in tally.entered and not tally.was_hit(who):
-                tally.delays.append(f"{who} was superseded although its node was well")
+                came = tally.entered[who]
+                hit = tally.troubles_during(came - SLACK, came + SLACK)
+                tally.delays.append(
+                    f"{who} was superseded although its node was well: there {tally.stays[who]}; nodes hit from "
+                    f"{SLACK:g} s before: {hit}"
+                )
         if tally.longest_wait > LONGEST_WAIT:
             tally.delays.append(f"a request waited for {tally.longest_wait:.1f} s")
 
@@ -591,11 +597,12 @@ def main() -> None:
             parser.error(f"{options.algorithm} does not survive what happens here; try {options.algorithm}+epochs")
     except ConfigError as error:
         parser.error(str(error))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended before its time"))  # and tears down what it has set up
     folder = Path(tempfile.mkdtemp(prefix="congenial-chaos-"))
     wrong = True
     try:
         tally = chaos(options.seconds, options.seed, folder, options.algorithm)
-        wrong = bool(tally.violations)
+        wrong = bool(tally.violations or tally.delays)
     finally:
         if options.keep or wrong:
             print(f"logs and state are in {folder}")

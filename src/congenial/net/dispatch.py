@@ -1,7 +1,7 @@
 """From a frame to the lock that it is for: what every message of a lock that follows views runs through, and compiled.
 
 `congenial.net.viewed` has the rest, and keeps what is here up to date: messages for other views than the present one,
-for guarded objects that are not known here, or for locks that have not moved to the present view, go there.
+for locks that may not have moved to it, and for those that have a seat, go there.
 
 What cannot be read is a `ProtocolError`, and the peer is refused. But a message that a lock refuses fails that lock
 alone (`Door.accept`): the frame has arrived, and the other locks go on.

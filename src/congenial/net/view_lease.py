@@ -134,6 +134,7 @@ class Grants:
         self.assumed: dict[Life, float] = {}  # and by others, in earlier views
         self.outside = -math.inf  # until when leases of processes last that are no members, as far as this one knows
         self.complete = True  # have all members of this view told?
+        self.accounted = True  # does `outside` tell of all processes that are no members, except those that have left?
         self.unsure = -math.inf  # the same as `outside`, if this view ends before
         self.ignorant = False  # voters may have granted leases of which this process does not know, and did not vote
 
@@ -154,18 +155,20 @@ class Grants:
         now = self.clock()
         members = max([*self.granted.values(), *self.assumed.values()], default=now)
         others = self.outside if self.complete else max(self.outside, self.unsure)
-        own = 0.0
+        own = max(
+            [end - now for life, end in self.assumed.items() if life[0] == self.me], default=0.0
+        )  # of earlier lives
         if lease is not None:
             others = max(others, lease.promised)
-            own = max(lease.left(), usual)
-        return Record(view.number, max(members - now, usual), max(others - now, 0.0), own, self.ignorant)
+            own = max(own, lease.left(), usual)
+        return Record(view.number, max(members - now, usual), max(others - now, 0.0), max(own, 0.0), self.ignorant)
 
     def recover(self, view: View, record: Record) -> None:
         """This process was restarted in this view."""
         if record.view != view.number:
             record = Record(view.number, self.longest, self.longest, self.longest)
         self.ignorant = record.ignorant
-        self.complete = False
+        self.complete = self.accounted = False
         now = self.clock()
         for life in lives_of(view).values():
             self.assumed[life] = now + min(record.own if life[0] == self.me else record.members, self.longest)
@@ -186,11 +189,13 @@ class Grants:
                     self.outside = max(self.outside, end)
         missed = view.number > before.number + 1  # in between there may have been other voters
         others_vote = set(view.voters) != set(before.voters)
-        knows = self.complete and members.issuperset(lives.values())  # as much as all do
+        known = (self.complete or self.accounted) and not missed
+        self.accounted = known and members.issuperset(lives.values())  # then it knows as much as all do
         if self.complete or self.unsure > -math.inf:
             self.ignorant = False  # or `outside` says it
-        self.ignorant = self.ignorant or missed or (others_vote and not knows)
-        self.unsure = now + self.longest if since >= 0 and self.ignorant else -math.inf
+        self.ignorant = self.ignorant or missed or (others_vote and not self.accounted)
+        votes = self.me in [process for process, _ in view.voters]
+        self.unsure = now + self.longest if votes and self.ignorant else -math.inf
         self.complete = False
         if since >= 0 and (others_vote or (self.ignorant and since == view.number)):
             self.assume(members)

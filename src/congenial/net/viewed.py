@@ -449,7 +449,7 @@ class ViewedLocks(LockTable):
             self.agreement.receive(link.peer, message)
 
     def on_other_lock_data(self, link: Link, key: str, message: Message) -> None:
-        """A message for a lock that is not known here, or for another view."""
+        """A message for another view, for a lock that may not have moved yet, or for one that has a seat."""
         assert isinstance(message, (InView, Inherited))
         check_key(key)
         if message.view == self.dispatch.number >= 0:
