@@ -200,7 +200,7 @@ class Agreement:
         self._know_members()
         self._keep_pace()
         self.lives = lives_of(view)
-        granted = self.grants.on_view(before, view, self.since)
+        granted = self.grants.on_view(before, view, self.node.views.birth, self.since)
         promised = self.lease.begin(view, self.node.views.birth, self.since)
         self.keep_record()
         self.follower.on_view(view, self.since, max(granted, promised))

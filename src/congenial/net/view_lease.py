@@ -15,7 +15,8 @@ Where the voters change, the new ones must know what the old ones had granted:
 - A member takes its lease along into the next view, and tells how long it lasts. Until it has told, every other process
   acts as if it had made a grant when the view began. The same goes for a voter that was restarted and has forgotten.
 - All are told how long leases of excluded processes last. If the view ends before that, nobody knows what the others
-  had granted, and this process acts as if it had made a grant when the view began.
+  had granted, and those with a vote in it act as if they had made a grant when it began. A majority of them are members
+  of the next view, so the others do not have to. If nobody was excluded since all were told, there is nothing to know.
 
 What others tell are seconds of their clocks, which may be slower than the clock here. So a process respects them for a
 little longer (`Grants.seconds_here`), every time that they go from one process to another.
@@ -174,7 +175,7 @@ class Grants:
             self.assumed[life] = now + min(record.own if life[0] == self.me else record.members, self.longest)
         self.outside = now + record.others
 
-    def on_view(self, before: View, view: View, since: int) -> float:
+    def on_view(self, before: View, view: View, birth: int, since: int) -> float:
         """There is a new view, of which this process has been a member since view `since`. How long leases of processes
         last that are no members, as far as this process knows."""
         now = self.clock()
@@ -194,8 +195,7 @@ class Grants:
         if self.complete or self.unsure > -math.inf:
             self.ignorant = False  # or `outside` says it
         self.ignorant = self.ignorant or missed or (others_vote and not self.accounted)
-        votes = self.me in [process for process, _ in view.voters]
-        self.unsure = now + self.longest if votes and self.ignorant else -math.inf
+        self.unsure = now + self.longest if (self.me, birth) in view.voters and self.ignorant else -math.inf
         self.complete = False
         if since >= 0 and (others_vote or (self.ignorant and since == view.number)):
             self.assume(members)
