@@ -195,10 +195,11 @@ class Grants:
         if self.complete or self.unsure > -math.inf:
             self.ignorant = False  # or `outside` says it
         self.ignorant = self.ignorant or missed or (others_vote and not self.accounted)
-        self.unsure = now + self.longest if (self.me, birth) in view.voters and self.ignorant else -math.inf
+        votes = (self.me, birth) in view.voters
+        self.unsure = now + self.longest if votes and self.ignorant else -math.inf
         self.complete = False
-        if since >= 0 and (others_vote or (self.ignorant and since == view.number)):
-            self.assume(members)
+        if votes and since >= 0 and (others_vote or (self.ignorant and since == view.number)):
+            self.assume([member[:3] for member in view.members if member[3] < view.number])  # not new ones
         return max(self.outside - now, 0.0)
 
     def seconds_here(self, seconds: float) -> float:
