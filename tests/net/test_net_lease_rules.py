@@ -242,6 +242,15 @@ def test_a_new_member_without_a_vote_leaves_it_to_the_voters(voters: int, rest: 
     assert grants.on_view(six, seven, 0, 6) == rest
 
 
+def test_a_member_that_was_told_knows_when_it_gets_a_vote_later() -> None:
+    grants = Grants(2, LONGEST, Time())
+    five, six, seven = view(5, A, B, C, voters=2), view(6, A, B, C), view(7, A, B, C)
+    grants.on_view(view(0, A, voters=2), five, 0, 5)
+    grants.on_all_told(0.0)
+    grants.on_view(five, six, 0, 5)
+    assert grants.on_view(six, seven, 0, 5) == 0.0
+
+
 def test_a_voter_that_was_restarted_and_is_no_member_yet_does_not_know_either() -> None:
     """Nor does one that has forgotten: but it has no vote."""
     for birth, rest in ((0, LONGEST), (77, 0.0)):
