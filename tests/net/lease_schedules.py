@@ -78,7 +78,7 @@ class Process:
     def follow(self, view: View) -> None:
         before, self.view = self.view, view
         self.voted = False
-        granted = self.grants.on_view(before, view, self.birth, self.since)
+        granted = self.grants.on_view(before, view, self.since)
         promised = self.lease.begin(view, self.birth, self.since)
         self.keep()
         self.told = set()

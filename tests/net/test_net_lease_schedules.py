@@ -17,19 +17,12 @@ def test_nothing_is_served_too_early_in_many_schedules() -> None:
     look_at(range(10_000, 15_000))
 
 
-def look_at(seeds: range, least: int = 2) -> None:
+def look_at(seeds: range) -> None:
     worlds = [lease_schedules.run(seed) for seed in seeds]
     assert [world.fault for world in worlds if world.fault] == [], (
         "python tests/net/lease_schedules.py --seed ... --story"
     )
-    assert sum([world.served for world in worlds]) > least * len(worlds)
-
-
-@pytest.mark.parametrize("seed", [5_000_530, 6_009_848, 7_006_414])
-def test_nothing_is_served_too_early_after_several_restarts(seed: int) -> None:
-    """Once a process that was restarted twice forgot its first life's lease, and a voter that was no member yet did not
-    say that it did not know what others had granted."""
-    look_at(range(seed, seed + 1), least=1)
+    assert sum([world.served for world in worlds]) > 2 * len(worlds)
 
 
 def test_equal_seeds_give_equal_schedules() -> None:

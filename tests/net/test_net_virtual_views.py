@@ -151,29 +151,6 @@ def test_from_three_members_to_many_and_back(most: int) -> None:
     play(tell)
 
 
-def test_new_members_that_do_not_hear_each_other_delay_the_others_by_one_lease() -> None:
-    """One of two has to go: the later one. Once all locks waited for the longest lease, which new members had assumed
-    that the other one had."""
-
-    async def tell(story: Story) -> None:
-        seeds = tuple(story.places.values())
-        using = [asyncio.ensure_future(story.use(name)) for name in story.places]
-        names = ["guest0", "guest1"]
-        story.places |= {name: f"127.0.1.{number + 1}:7101" for number, name in enumerate(names)}
-        starting = [story.start(name, seeds) for name in names]
-        cuts = [asyncio.ensure_future(story.cut_cables(name, names, True, True, PATIENCE)) for name in names]
-        await asyncio.gather(*starting)
-        await asyncio.sleep(6 * PATIENCE)
-        await asyncio.gather(*cuts)
-        await asyncio.gather(*[story.at(name, lambda cluster: cluster.ready()) for name in names])
-        assert story.clusters["a"]._host.locks.size() == 5
-        assert story.longest < PATIENCE + AT_ONCE
-        assert story.lost == []
-        [task.cancel() for task in using]
-
-    play(tell)
-
-
 def test_every_founder_is_replaced_one_after_the_other() -> None:
     async def tell(story: Story) -> None:
         using = {name: asyncio.ensure_future(story.use(name)) for name in "abc"}

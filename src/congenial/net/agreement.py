@@ -80,7 +80,6 @@ class Agreement:
         self.grants = Grants(membership.me, longest, drift=timing.drift)
         self.record = Record(*(membership.storage.load(LEASES) or ()))
         self.lives = lives_of(self.view)  # of the members, by process
-        self.completed = -1  # the last view in which all have told, or in which this process was restarted
         self.pace = Pace()
         self.stopped = False
 
@@ -108,7 +107,6 @@ class Agreement:
         event = self.seat.recovery()
         if event is not None:
             self.told = self.view
-            self.completed = self.view.number
             if not event.forgetful:  # else it has granted nothing, as the voter that it is
                 self.grants.recover(self.view, self.record)
             self._know_members()  # there must be links before anything is sent
@@ -202,7 +200,7 @@ class Agreement:
         self._know_members()
         self._keep_pace()
         self.lives = lives_of(view)
-        granted = self.grants.on_view(before, view, self.node.views.birth, self.since)
+        granted = self.grants.on_view(before, view, self.since)
         promised = self.lease.begin(view, self.node.views.birth, self.since)
         self.keep_record()
         self.follower.on_view(view, self.since, max(granted, promised))
@@ -251,26 +249,13 @@ class Agreement:
     def grant(self, link: Link) -> int:
         """A peer gives a sign of life. The view in which it gets a lease; -1 if in none."""
         views, life = self.node.views, self.lives.get(link.peer)
-        if life is None or not views.votes() or views.has_voted() or self._is_arriving(link.peer):
+        if life is None or not views.votes() or views.has_voted():
             return -1
         seconds = link.patience_left
         if seconds > self.record.members:
             self._save_record(self.record._replace(members=seconds))
         self.grants.grant(life, seconds)
         return self.view.number
-
-    def _is_arriving(self, process: int) -> bool:
-        """It has not been a member in a view in which all have told. It could hold nothing, and if it is excluded
-        because it does not hear another one that is new, nobody has to wait for a lease."""
-        member = self.view.member(process)
-        return member is not None and member[3] > self.completed
-
-    def on_all_told(self, rest: float) -> None:
-        """All members of the view have told, and leases of other processes last no longer than that. Now new members
-        get a lease as well."""
-        self.grants.on_all_told(rest)
-        self.completed = self.view.number
-        self.membership.answer_again([member[0] for member in self.view.members if member[3] == self.completed])
 
     def keep_record(self) -> None:
         """When a view begins, and when no lease of processes lasts that are not in it."""

@@ -15,8 +15,7 @@ Where the voters change, the new ones must know what the old ones had granted:
 - A member takes its lease along into the next view, and tells how long it lasts. Until it has told, every other process
   acts as if it had made a grant when the view began. The same goes for a voter that was restarted and has forgotten.
 - All are told how long leases of excluded processes last. If the view ends before that, nobody knows what the others
-  had granted, and those with a vote in it act as if they had made a grant when it began. A majority of them are members
-  of the next view, so the others do not have to. If nobody was excluded since all were told, there is nothing to know.
+  had granted, and this process acts as if it had made a grant when the view began.
 
 What others tell are seconds of their clocks, which may be slower than the clock here. So a process respects them for a
 little longer (`Grants.seconds_here`), every time that they go from one process to another.
@@ -135,7 +134,6 @@ class Grants:
         self.assumed: dict[Life, float] = {}  # and by others, in earlier views
         self.outside = -math.inf  # until when leases of processes last that are no members, as far as this one knows
         self.complete = True  # have all members of this view told?
-        self.accounted = True  # does `outside` tell of all processes that are no members, except those that have left?
         self.unsure = -math.inf  # the same as `outside`, if this view ends before
         self.ignorant = False  # voters may have granted leases of which this process does not know, and did not vote
 
@@ -156,26 +154,24 @@ class Grants:
         now = self.clock()
         members = max([*self.granted.values(), *self.assumed.values()], default=now)
         others = self.outside if self.complete else max(self.outside, self.unsure)
-        own = max(
-            [end - now for life, end in self.assumed.items() if life[0] == self.me], default=0.0
-        )  # of earlier lives
+        own = 0.0
         if lease is not None:
             others = max(others, lease.promised)
-            own = max(own, lease.left(), usual)
-        return Record(view.number, max(members - now, usual), max(others - now, 0.0), max(own, 0.0), self.ignorant)
+            own = max(lease.left(), usual)
+        return Record(view.number, max(members - now, usual), max(others - now, 0.0), own, self.ignorant)
 
     def recover(self, view: View, record: Record) -> None:
         """This process was restarted in this view."""
         if record.view != view.number:
             record = Record(view.number, self.longest, self.longest, self.longest)
         self.ignorant = record.ignorant
-        self.complete = self.accounted = False
+        self.complete = False
         now = self.clock()
         for life in lives_of(view).values():
             self.assumed[life] = now + min(record.own if life[0] == self.me else record.members, self.longest)
         self.outside = now + record.others
 
-    def on_view(self, before: View, view: View, birth: int, since: int) -> float:
+    def on_view(self, before: View, view: View, since: int) -> float:
         """There is a new view, of which this process has been a member since view `since`. How long leases of processes
         last that are no members, as far as this process knows."""
         now = self.clock()
@@ -190,16 +186,14 @@ class Grants:
                     self.outside = max(self.outside, end)
         missed = view.number > before.number + 1  # in between there may have been other voters
         others_vote = set(view.voters) != set(before.voters)
-        known = (self.complete or self.accounted) and not missed
-        self.accounted = known and members.issuperset(lives.values())  # then it knows as much as all do
+        knows = self.complete and members.issuperset(lives.values())  # as much as all do
         if self.complete or self.unsure > -math.inf:
             self.ignorant = False  # or `outside` says it
-        self.ignorant = self.ignorant or missed or (others_vote and not self.accounted)
-        votes = (self.me, birth) in view.voters
-        self.unsure = now + self.longest if votes and self.ignorant else -math.inf
+        self.ignorant = self.ignorant or missed or (others_vote and not knows)
+        self.unsure = now + self.longest if since >= 0 and self.ignorant else -math.inf
         self.complete = False
-        if votes and since >= 0 and (others_vote or (self.ignorant and since == view.number)):
-            self.assume([member[:3] for member in view.members if member[3] < view.number])  # not new ones
+        if since >= 0 and (others_vote or (self.ignorant and since == view.number)):
+            self.assume(members)
         return max(self.outside - now, 0.0)
 
     def seconds_here(self, seconds: float) -> float:

@@ -409,7 +409,7 @@ class ViewedLocks(LockTable):
     def _on_all_told(self) -> None:
         """Serve, once no lease of another process lasts."""
         view = self.agreement.view
-        self.agreement.on_all_told(self.rest)
+        self.agreement.grants.on_all_told(self.rest)
         for guard in self._guards():
             if guard.is_home():
                 guard.serve()  # what a member that was excluded still issues is never executed

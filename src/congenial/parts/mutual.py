@@ -15,13 +15,12 @@ def cut_between(one: int, other: int) -> Cut:
     return (one, other) if one < other else (other, one)
 
 
-def without_cuts(processes: list[int], cuts: set[Cut], dear: tuple[int, ...], new: tuple[int, ...] = ()) -> list[int]:
+def without_cuts(processes: list[int], cuts: set[Cut], dear: tuple[int, ...]) -> list[int]:
     """As many of the processes as a simple rule can keep, sorted, with no cut between two of them.
 
     The process with the most cuts goes, then the next, until there are none. Cuts to processes outside count as well:
-    they tell which end of a cut it is that hears nobody. Of several processes with equally many cuts, one that is `new`
-    goes first, then one that is not `dear`, and then the one with the largest number. So all that know the same cuts
-    choose alike.
+    they tell which end of a cut it is that hears nobody. Of several processes with equally many cuts, one that is not
+    `dear` goes first, and then the one with the largest number. So all that know the same cuts choose alike.
     """
     kept = set(processes)
     left = sorted(cuts)
@@ -30,8 +29,6 @@ def without_cuts(processes: list[int], cuts: set[Cut], dear: tuple[int, ...], ne
         if not inner:
             return sorted(kept)
         counts = Counter([end for cut in left for end in cut])
-        gone = max(
-            [end for cut in inner for end in cut], key=lambda end: (counts[end], end in new, end not in dear, end)
-        )
+        gone = max([end for cut in inner for end in cut], key=lambda end: (counts[end], end not in dear, end))
         kept.remove(gone)
         left = [cut for cut in left if gone not in cut]

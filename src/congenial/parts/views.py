@@ -415,8 +415,7 @@ class Views(Part):
             present = {process: present[process] for process in present if cut_between(self.me, process) not in cuts}
         else:
             present = {process: present[process] for process in present if not self._is_lost(process, present)}
-        new = tuple([member[0] for member in self.view.members if member[3] == self.view.number])  # they hold nothing
-        kept = without_cuts(sorted(present), cuts, self._voting(), new)
+        kept = without_cuts(sorted(present), cuts, self._voting())
         members = [present[process] for process in kept]
         for process in sorted(self.applicants):
             if process not in kept and not any([cut_between(process, other) in cuts for other in kept]):
